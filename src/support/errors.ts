@@ -1,0 +1,219 @@
+/**
+ * The one error class and the one table of codes. The exit code, whether a retry can help, and the next step are
+ * read from this table by every face and by docs/errors.md (a test compares them), never written twice.
+ */
+
+export interface ErrorFacts {
+  readonly meaning: string;
+  readonly retryable: boolean;
+  /** Exit code of the command line. */
+  readonly exit: number;
+  /** What to try next when the place that throws has nothing more exact to say. */
+  readonly next: string;
+}
+
+export const ERRORS = {
+  E_LOCK_CONFLICT: {
+    meaning: "Someone else holds the lock, or stands in line for it, and the caller did not want to wait.",
+    retryable: true,
+    exit: 75,
+    next: "Wait for it: give `wait` a duration, or try again after `details.contention.retry_after_ms`.",
+  },
+  E_LOCK_TIMEOUT: {
+    meaning: "The lock was not free within the time the caller was ready to wait.",
+    retryable: true,
+    exit: 75,
+    next: "Try again, wait longer, or look at `details.contention` to see who holds it.",
+  },
+  E_LOCK_EXPIRED: {
+    meaning: "The lease ran out, so nothing may be written under it any more.",
+    retryable: false,
+    exit: 80,
+    next: "Acquire again, re-read what you were about to change, then write.",
+  },
+  E_LOCK_NOT_HELD: {
+    meaning: "The caller does not hold this lock: it was released, recovered, stolen or broken, or never taken.",
+    retryable: false,
+    exit: 81,
+    next: "Acquire the lock first.",
+  },
+  E_LOCK_ORDER: {
+    meaning: "Waiting here while holding what is held could deadlock, or a cover would go before what nests in it.",
+    retryable: false,
+    exit: 85,
+    next: "Ask for all keys in one acquire, or release what you hold and take the keys in order.",
+  },
+  E_FENCING_MISMATCH: {
+    meaning: "The fencing token is not the one of a current grant: someone else has taken over.",
+    retryable: false,
+    exit: 82,
+    next: "Stop writing. Acquire again and start from what is there now.",
+  },
+  E_TOO_MANY_RETRIES: {
+    meaning: "An operation failed with retryable errors as often as it was allowed to be tried.",
+    retryable: false,
+    exit: 75,
+    next: "Look at `cause`; try again later, or allow more attempts.",
+  },
+  E_CONSISTENCY_UNAVAILABLE: {
+    meaning: "The content changed while it was read or worked on, so nothing consistent can be published.",
+    retryable: true,
+    exit: 83,
+    next: "Quiet the writers and try again.",
+  },
+  E_PARTIAL_SNAPSHOT: {
+    meaning: "The named snapshot was never completed.",
+    retryable: false,
+    exit: 84,
+    next: "Choose a complete snapshot.",
+  },
+  E_CROSS_DEVICE: {
+    meaning: "Source and target are on different file systems, so the change cannot be one atomic step.",
+    retryable: false,
+    exit: 74,
+    next: "Stage on the file system of the target.",
+  },
+  E_COMMIT_UNCERTAIN: {
+    meaning: "Whether the change was made durable is unknown.",
+    retryable: false,
+    exit: 87,
+    next: "Let recovery settle it, then look at the state before going on.",
+  },
+  E_REVISION_CONFLICT: {
+    meaning: "The document has moved on from the revision the caller expected.",
+    retryable: true,
+    exit: 88,
+    next: "Read it again and apply the change to what is there now.",
+  },
+  E_CYCLE: {
+    meaning: "The dependency would close a cycle.",
+    retryable: false,
+    exit: 88,
+    next: "Remove one of the dependencies the message names.",
+  },
+  E_GATE_BLOCKED: {
+    meaning: "Open gates or dependencies stand in the way.",
+    retryable: false,
+    exit: 88,
+    next: "Settle what the message lists first.",
+  },
+  E_POLICY_UNKNOWN: {
+    meaning: "No rule says which locks this operation needs.",
+    retryable: false,
+    exit: 86,
+    next: "Add the operation to the policy, or use one it knows.",
+  },
+  E_POLICY_AMBIGUOUS: {
+    meaning: "What the operation touches is not stated clearly enough to choose its locks.",
+    retryable: false,
+    exit: 86,
+    next: "State the missing scope.",
+  },
+  E_FORBIDDEN: {
+    meaning: "This kind of owner may not do that.",
+    retryable: false,
+    exit: 77,
+    next: "Ask a person (an owner of kind `user` or `admin`) to do it.",
+  },
+  E_INVALID_ARGUMENT: {
+    meaning: "An argument is malformed; nothing was written.",
+    retryable: false,
+    exit: 64,
+    next: "Correct the argument that `details.field` names.",
+  },
+  E_NOT_FOUND: {
+    meaning: "The named thing does not exist.",
+    retryable: false,
+    exit: 89,
+    next: "Check the name.",
+  },
+  E_CONFIG: {
+    meaning: "The caller's configuration contradicts what the store has recorded, or does not fit this place.",
+    retryable: false,
+    exit: 78,
+    next: "Use the recorded configuration, or change it for everybody.",
+  },
+  E_STORE_UNAVAILABLE: {
+    meaning: "The store cannot be reached or is too busy right now.",
+    retryable: true,
+    exit: 69,
+    next: "Try again; check that the store's place is reachable.",
+  },
+  E_STORE_CORRUPT: {
+    meaning: "The store's own data does not make sense.",
+    retryable: false,
+    exit: 65,
+    next: "Verify the audit chain and restore from a copy if needed; nothing was changed.",
+  },
+  E_FORMAT_UNSUPPORTED: {
+    meaning: "The data was written by a newer version in a format this one does not know.",
+    retryable: false,
+    exit: 65,
+    next: "Update holdfast.",
+  },
+  E_IO: {
+    meaning: "The operating system refused a file operation.",
+    retryable: false,
+    exit: 74,
+    next: "Look at `cause` and `details.path`: permission, space, or a failing disk.",
+  },
+} as const satisfies Record<string, ErrorFacts>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorInit {
+  readonly details?: Record<string, unknown>;
+  readonly next?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** Every failure Holdfast reports on purpose. Anything else that escapes is a bug. */
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly next: readonly string[];
+
+  constructor(code: ErrorCode, message: string, init: ErrorInit = {}) {
+    super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.name = "HoldfastError";
+    this.code = code;
+    this.retryable = ERRORS[code].retryable;
+    this.details = init.details ?? {};
+    this.next = init.next ?? [ERRORS[code].next];
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { code, message, retryable, details, next } = this;
+    return { code, message, retryable, details, next };
+  }
+}
+
+export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+  return error instanceof HoldfastError && (code === undefined || error.code === code);
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function invalidArgument(field: string, message: string, next?: string): HoldfastError {
+  return new HoldfastError("E_INVALID_ARGUMENT", `${field}: ${message}`, {
+    details: { field },
+    ...(next === undefined ? {} : { next: [next] }),
+  });
+}
+
+/** Wraps an error of a system call as `E_IO` that names the path, or passes a coded one through. */
+export function ioError(error: unknown, doing: string, path: string): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
+  const next =
+    errno === "EACCES" || errno === "EPERM" || errno === "EROFS"
+      ? [`Check the permissions of ${path} for this user.`]
+      : errno === "ENOSPC" || errno === "EDQUOT"
+        ? ["Free some space, then try again."]
+        : undefined;
+  return new HoldfastError("E_IO", `cannot ${doing} ${path}: ${errno}`, {
+    cause: error,
+    details: { path, errno },
+    ...(next === undefined ? {} : { next }),
+  });
+}

@@ -1,0 +1,26 @@
+/**
+ * Kernel file locks: taken away by the system when the process that holds the descriptor dies. On Linux these are
+ * open-file-description locks, so two descriptors of one process exclude each other too, and closing an unrelated
+ * descriptor of the same file loses nothing. Only non-blocking tries: a blocking one would occupy a thread of libuv's
+ * small pool for as long as it waits.
+ */
+import { createRequire } from "node:module";
+
+interface NativeLocks {
+  tryLock(fd: number, options?: { shared?: boolean }): boolean;
+  unlock(fd: number): void;
+}
+
+const native = createRequire(import.meta.url)("fs-native-extensions") as NativeLocks;
+
+export function tryLockExclusive(fd: number): boolean {
+  return native.tryLock(fd);
+}
+
+export function tryLockShared(fd: number): boolean {
+  return native.tryLock(fd, { shared: true });
+}
+
+export function unlock(fd: number): void {
+  native.unlock(fd);
+}

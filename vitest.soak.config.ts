@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+/** The long sweeps. HOLDFAST_SOAK=sample (what CI runs) takes a slice of each; unset takes all of it. */
+export default defineConfig({
+  test: {
+    include: ["test/**/*.soak.test.ts"],
+    testTimeout: 1_800_000,
+    hookTimeout: 60_000,
+    pool: "forks",
+    maxWorkers: 1,
+  },
+});

@@ -1,0 +1,16 @@
+export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-trail.js";
+export type { BorrowedLease } from "./lease/borrowed-lease.js";
+export type { Duration } from "./lease/duration.js";
+export type { Holdfast, ListOptions, LockStatus, WaiterRecord } from "./lease/holdfast.js";
+export type { Lease, LeaseState, UpgradeOptions } from "./lease/lease.js";
+export type { AcquireOptions } from "./lease/options.js";
+export { type RetryOptions, retry } from "./lease/retry.js";
+export { type Window, withWindow } from "./lease/window.js";
+export type { AuditEntry, AuditEvent, AuditFilter } from "./lock/audit.js";
+export type { Contention, ContentionHolder } from "./lock/contention.js";
+export type { GrantRecord, Metadata, Profile } from "./lock/grant.js";
+export type { Mode } from "./lock/mode.js";
+export { pathKey } from "./lock/path-key.js";
+export { type HoldfastOptions, openHoldfast } from "./open-holdfast.js";
+export type { AuditVerdict, BadEntry } from "./store/contract.js";
+export { ERRORS, type ErrorCode, type ErrorFacts, HoldfastError, isHoldfastError } from "./support/errors.js";

@@ -1,0 +1,76 @@
+/** Reading the record of what happened. */
+import { type AuditEntry, type AuditFilter } from "../lock/audit.js";
+import { type Key, parseKey, treeOf } from "../lock/key.js";
+import type { AuditVerdict, Store } from "../store/contract.js";
+import { sleep } from "../support/deadline.js";
+import { invalidArgument } from "../support/errors.js";
+
+const PAGE = 500;
+const FOLLOW_EVERY_MS = 100;
+
+export interface AuditListOptions extends AuditFilter {
+  /** At most this many; default 1,000, at most 50,000. */
+  readonly limit?: number;
+}
+
+export interface FollowOptions extends AuditFilter {
+  readonly signal?: AbortSignal;
+  /** Start with what is already there instead of what comes. */
+  readonly fromStart?: boolean;
+}
+
+export interface AuditTrail {
+  /** Entries in the order of time, each chain in its own order. */
+  list(options?: AuditListOptions): Promise<readonly AuditEntry[]>;
+  /** Re-reads whole chains; `bad` names the first entry of each that is not as it was written. */
+  verify(options?: { readonly resource?: string }): Promise<AuditVerdict>;
+  /** Entries as they come, until the signal aborts. */
+  follow(options?: FollowOptions): AsyncIterableIterator<AuditEntry>;
+}
+
+export function createAuditTrail({ reader }: Store): AuditTrail {
+  async function treesFor(filter: AuditFilter): Promise<Key[]> {
+    if (filter.resource !== undefined) return [treeOf(parseKey(filter.resource, "resource"))];
+    return [...(await reader.auditHeads()).keys()];
+  }
+
+  async function* readFrom(positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
+    for (const tree of await treesFor(filter)) {
+      for (;;) {
+        const page = await reader.audit({ ...filter, tree, afterSeq: positions.get(tree) ?? 0, limit: PAGE });
+        for (const entry of page) {
+          positions.set(tree, entry.seq);
+          yield entry;
+        }
+        if (page.length < PAGE) break;
+      }
+    }
+  }
+
+  return {
+    async list({ limit = 1_000, ...filter } = {}) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
+        throw invalidArgument("limit", "a whole number from 1 to 50,000");
+      const found: AuditEntry[] = [];
+      for await (const entry of readFrom(new Map(), filter)) {
+        found.push(entry);
+        if (found.length >= limit && filter.resource !== undefined) break;
+      }
+      return found.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.seq - b.seq)).slice(0, limit);
+    },
+    async verify({ resource } = {}) {
+      return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
+    },
+    async *follow({ signal, fromStart = false, ...filter } = {}) {
+      const positions = fromStart ? new Map<Key, number>() : new Map(await reader.auditHeads());
+      while (!signal?.aborted) {
+        yield* readFrom(positions, filter);
+        try {
+          await sleep(FOLLOW_EVERY_MS, signal);
+        } catch {
+          return;
+        }
+      }
+    },
+  };
+}

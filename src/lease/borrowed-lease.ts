@@ -1,0 +1,40 @@
+/** A lease used by a child that was handed its token: it may check and commit, but its life is its holder's business. */
+import { parseKey } from "../lock/key.js";
+import type { GrantRef } from "../store/contract.js";
+import { HoldfastError } from "../support/errors.js";
+import { hashLeaseToken } from "../support/lease-token.js";
+import type { LeaseHome } from "./lease.js";
+
+export interface BorrowedLease {
+  readonly keys: readonly string[];
+  readonly fencingTokens: readonly number[];
+  /** `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
+  verify(): Promise<void>;
+  /** As `Lease.commit`. */
+  commit<T>(write: () => T): Promise<T>;
+}
+
+/** `E_LOCK_NOT_HELD` when the token holds nothing on one of the keys. */
+export async function createBorrowedLease(
+  { store }: LeaseHome,
+  keys: string | readonly string[],
+  token: string,
+): Promise<BorrowedLease> {
+  const tokenHash = hashLeaseToken(token);
+  const refs: (GrantRef & { readonly fencingToken: number })[] = [];
+  for (const key of typeof keys === "string" ? [keys] : keys) {
+    const resource = parseKey(key);
+    const { grants } = await store.reader.inspect(resource);
+    const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
+    if (grant === undefined) throw new HoldfastError("E_LOCK_NOT_HELD", `this token holds nothing on ${resource}`);
+    refs.push({ resource, lockId: grant.lockId, tokenHash, fencingToken: grant.fencingToken });
+  }
+  return {
+    keys: refs.map((ref) => ref.resource),
+    fencingTokens: refs.map((ref) => ref.fencingToken),
+    async verify() {
+      for (const { resource, fencingToken } of refs) await store.fence.verify(resource, fencingToken);
+    },
+    commit: (write) => store.fence.commit(refs, write),
+  };
+}

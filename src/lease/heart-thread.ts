@@ -1,0 +1,88 @@
+/**
+ * The heart thread itself: looks through the table of leases, renews what is due through a store of its own, and writes
+ * back when each was last known good. Opens the store only when the first beat is due: a lock held for less than a
+ * heartbeat costs it nothing.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { openStore } from "../store/open.js";
+import type { GrantRef, Store } from "../store/contract.js";
+import { createSystemClock } from "../support/clock.js";
+import { HoldfastError } from "../support/errors.js";
+import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
+import { beatEveryMs, maxStallOf } from "./heart.js";
+import type { HeartMessage, HeartThreadSetup } from "./thread-heart.js";
+
+const LOOK_EVERY_MS = 50;
+
+const { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
+const table = new BeatTable(memory);
+const clock = createSystemClock();
+const suspect = new Set<string>();
+let store: Promise<Store> | undefined;
+let looking = false;
+let timer: NodeJS.Timeout | undefined;
+
+function say(message: HeartMessage): void {
+  parentPort?.postMessage(message);
+}
+
+async function look(): Promise<void> {
+  if (looking) return;
+  looking = true;
+  try {
+    for (let index = 0; index < SLOTS; index += 1) if (isDue(index)) await beat(index);
+  } finally {
+    looking = false;
+  }
+}
+
+function isDue(index: number): boolean {
+  if (table.stateOf(index) !== KEPT) return false;
+  const now = clock().bootMs;
+  const leaseMs = table.leaseMsOf(index);
+  const hasStalled = now - table.progress > maxStallOf(leaseMs, rhythm);
+  return !hasStalled && now - table.sinceOf(index) >= beatEveryMs(leaseMs, rhythm);
+}
+
+async function beat(index: number): Promise<void> {
+  const slot = table.slotAt(index);
+  const grants = JSON.parse(table.textOf(index)) as GrantRef[];
+  const leaseMs = table.leaseMsOf(index);
+  const sentAt = clock().bootMs;
+  try {
+    store ??= openStore(storeUrl, {}, clock);
+    const { locks } = await store;
+    await locks.renew(grants, null);
+    if (isStill(slot)) table.renewed(index, sentAt, leaseMs);
+    noteSuspicion(slot, false);
+  } catch (error) {
+    const isUnknown = !(error instanceof HoldfastError) || error.retryable || error.code === "E_IO";
+    if (isUnknown) noteSuspicion(slot, true);
+    else if (table.lose(slot)) say({ kind: "lost", ...slot, code: error.code, message: error.message });
+  }
+}
+
+function isStill({ index, generation }: Slot): boolean {
+  return table.stateOf(index) === KEPT && table.slotAt(index).generation === generation;
+}
+
+function noteSuspicion(slot: Slot, isSuspect: boolean): void {
+  const name = `${slot.index}:${slot.generation}`;
+  if (suspect.has(name) === isSuspect) return;
+  if (isSuspect) suspect.add(name);
+  else suspect.delete(name);
+  say({ kind: "suspect", ...slot, isSuspect });
+}
+
+function run(): void {
+  timer ??= setInterval(() => void look(), LOOK_EVERY_MS);
+}
+
+parentPort?.on("message", (order: "run" | "rest") => {
+  if (order === "run") run();
+  else {
+    clearInterval(timer);
+    timer = undefined;
+  }
+});
+run();

@@ -1,0 +1,50 @@
+/**
+ * Heartbeats: leases of a live process are renewed for it. A heart renews from beside the main thread, so a busy event
+ * loop loses nothing, and stops renewing once the main thread has shown no sign of progress for `maxStall`: a process
+ * that hangs must not keep its locks for ever.
+ */
+import type { GrantRef } from "../store/contract.js";
+import type { HoldfastError } from "../support/errors.js";
+
+/** What a heart needs to know of a lease. */
+export interface Pulse {
+  readonly grants: readonly GrantRef[];
+  readonly leaseMs: number;
+  /** When the lease was last known good: just before the request that took or renewed it was sent. */
+  readonly since: number;
+  /** A renewal was refused: the lease is gone. */
+  onLost(error: HoldfastError): void;
+  /** The outcome of a renewal is unknown (true), or known again (false). */
+  onSuspect(isSuspect: boolean): void;
+}
+
+/** A lease being kept alive. */
+export interface Beating {
+  /** The lease is good from this moment on for its duration (milliseconds since boot). */
+  since(): number;
+  /** Notes a renewal made by other hands. */
+  renewed(since: number, leaseMs: number): void;
+  /** Takes effect at once: no renewal that follows can reach a successor, since each names its own grant. */
+  stop(): void;
+}
+
+export interface Heart {
+  keep(pulse: Pulse): Beating;
+  close(): Promise<void>;
+}
+
+export interface Rhythm {
+  /** Longest time between two beats of a lease. */
+  readonly heartbeatMs: number;
+  /** Longest stall of the main thread; null means five leases. */
+  readonly maxStallMs: number | null;
+}
+
+/** Three beats in a lease at least, so that one may fail. */
+export function beatEveryMs(leaseMs: number, { heartbeatMs }: Rhythm): number {
+  return Math.min(heartbeatMs, leaseMs / 3);
+}
+
+export function maxStallOf(leaseMs: number, { maxStallMs }: Rhythm): number {
+  return maxStallMs ?? 5 * leaseMs;
+}

@@ -1,0 +1,317 @@
+/** The workplace: one client of one store, under one owner's name. */
+import { type GrantRecord, type Proof, toRecord } from "../lock/grant.js";
+import { isWithin, type Key, parseKey } from "../lock/key.js";
+import { isExpired } from "../lock/profile.js";
+import { profileOf } from "../lock/settings.js";
+import { isoTime } from "../lock/time.js";
+import type { AcquireRequest, Party, Presented, Store } from "../store/contract.js";
+import type { Clock } from "../support/clock.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
+import { holderIdOf, pidNamespace, startTimeOf } from "../support/machine.js";
+import { newNonce } from "../support/proof-of-life.js";
+import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
+import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
+import type { Duration } from "./duration.js";
+import { tell } from "./events.js";
+import type { Heart } from "./heart.js";
+import { Lease, type LeaseFamily, type LeaseHome, presentedBy } from "./lease.js";
+import { type AcquireOptions, type ParsedAcquire, parseAcquire } from "./options.js";
+import { untilGranted } from "./wait-in-line.js";
+
+export interface WorkplaceFacts {
+  readonly store: Store;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly heart: Heart;
+  readonly ttl: Duration | undefined;
+  readonly wait: Duration | undefined;
+  readonly graceMs: number | null;
+  readonly strictOrder: boolean;
+}
+
+export interface LockStatus {
+  readonly resource: string;
+  readonly state: "free" | "held" | "expired";
+  /** On the resource, above it and below it. */
+  readonly grants: readonly GrantRecord[];
+  readonly waiters: readonly WaiterRecord[];
+  /** The last number given out in this tree. */
+  readonly fencing_token: number;
+  readonly profile: string;
+}
+
+export interface WaiterRecord {
+  readonly ticket_id: string;
+  readonly number: number;
+  readonly owner: string;
+  readonly holder_id: string;
+  readonly wants: readonly { readonly resource: string; readonly mode: string }[];
+  readonly waiting_since: string;
+}
+
+export interface ListOptions {
+  /** A key: what is held on it and below it. */
+  readonly prefix?: string;
+  /** At most this many; default 1,000, at most 50,000. */
+  readonly limit?: number;
+  /** Goes on behind the last record of an earlier page. */
+  readonly after?: Pick<GrantRecord, "resource" | "lock_id">;
+}
+
+export class Holdfast {
+  readonly owner: string;
+  readonly audit: AuditTrail;
+  readonly #facts: WorkplaceFacts;
+  readonly #nonce = newNonce();
+  readonly #home: LeaseHome;
+  /** In the order taken: given back in the reverse. */
+  readonly #held = new Set<Lease>();
+  #proof: Proof | null = null;
+  #closed = false;
+
+  /** @internal Use `openHoldfast`. */
+  constructor(facts: WorkplaceFacts) {
+    this.#facts = facts;
+    this.owner = facts.owner;
+    this.audit = createAuditTrail(facts.store);
+    const party = (): Party => this.#party();
+    this.#home = {
+      store: facts.store,
+      clock: facts.clock,
+      heart: facts.heart,
+      get party() {
+        return party();
+      },
+      acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
+      newToken,
+      held: this.#held,
+    };
+  }
+
+  /** Where the locks are kept. */
+  get storeUrl(): string {
+    return this.#facts.store.url;
+  }
+
+  /**
+   * Takes all keys or none, waiting in line if need be. `E_LOCK_CONFLICT` with `wait: 0`, `E_LOCK_TIMEOUT` after it,
+   * `E_INVALID_ARGUMENT`, `E_CONFIG`; the signal's reason when it aborts.
+   */
+  async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
+    return this.#acquire(parseAcquire(keys, options, this.#facts), new Set(), false);
+  }
+
+  /** The lease, or null when it is taken. Does not wait. */
+  async tryAcquire(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease | null> {
+    try {
+      return await this.acquire(keys, { ...options, wait: 0 });
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === "E_LOCK_CONFLICT") return null;
+      throw error;
+    }
+  }
+
+  /** Runs `work` while the lock is held, and releases it on success and on failure. */
+  async withLock<T>(
+    keys: string | readonly string[],
+    options: AcquireOptions,
+    work: (lease: Lease) => T | Promise<T>,
+  ): Promise<T> {
+    const lease = await this.acquire(keys, options);
+    try {
+      return await work(lease);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** A lease handed down by its holder: it may verify and commit and take more, not renew or release. */
+  async borrow(keys: string | readonly string[], token: string): Promise<BorrowedLease> {
+    this.#assertOpen();
+    return createBorrowedLease(this.#home, keys, token);
+  }
+
+  /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
+  async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
+    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true);
+  }
+
+  /** Ends what is recoverable on the key and below it. Returns what was ended, perhaps nothing. */
+  async recover(key: string): Promise<readonly GrantRecord[]> {
+    return this.#end(key, "recovered", null);
+  }
+
+  /** Ends a grant that still looks alive. Only `user` and `admin` owners may; `E_FORBIDDEN`, `E_NOT_FOUND`. */
+  async break(key: string, { reason }: { readonly reason: string }): Promise<readonly GrantRecord[]> {
+    if (typeof reason !== "string") throw invalidArgument("reason", "a break needs a written reason");
+    return this.#end(key, "broken", reason);
+  }
+
+  /** Is this number current on the resource? `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
+  async verify(key: string, fencingToken: number): Promise<GrantRecord> {
+    this.#assertOpen();
+    if (!Number.isSafeInteger(fencingToken)) throw invalidArgument("fencingToken", "a whole number");
+    return toRecord(await this.#facts.store.fence.verify(parseKey(key), fencingToken));
+  }
+
+  /** Who holds it, who waits, without taking any lock. */
+  async inspect(key: string): Promise<LockStatus> {
+    this.#assertOpen();
+    const found = await this.#facts.store.reader.inspect(parseKey(key));
+    const now = this.#facts.clock();
+    const live = found.grants.filter((grant) => !isExpired(grant, now));
+    const isHeld = live.length > 0 || found.unreadable.length > 0;
+    return {
+      resource: found.resource,
+      state: isHeld ? "held" : found.grants.length > 0 ? "expired" : "free",
+      grants: found.grants.map(toRecord),
+      waiters: found.waiters.map((ticket) => ({
+        ticket_id: ticket.ticketId,
+        number: ticket.number,
+        owner: ticket.owner,
+        holder_id: ticket.holderId,
+        wants: ticket.wants.map(({ resource, mode }) => ({ resource, mode })),
+        waiting_since: isoTime(ticket.enteredAt.wallMs),
+      })),
+      fencing_token: found.fencingToken,
+      profile: profileOf(found.resource, found.settings),
+    };
+  }
+
+  /** What is held, in the order of keys, a page at a time. */
+  async list({ prefix, limit = 1_000, after }: ListOptions = {}): Promise<readonly GrantRecord[]> {
+    this.#assertOpen();
+    if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
+      throw invalidArgument("limit", "a whole number from 1 to 50,000");
+    const grants = await this.#facts.store.reader.list({
+      prefix: prefix === undefined ? null : parseKey(prefix, "prefix"),
+      after: after === undefined ? null : { resource: parseKey(after.resource, "after"), lockId: after.lock_id },
+      limit,
+    });
+    return grants.map(toRecord);
+  }
+
+  /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
+  async *watch(key: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
+    const resource = parseKey(key);
+    const changes = this.audit.follow({ resource: resource.split("/", 1)[0] ?? resource, ...(signal ? { signal } : {}) });
+    yield await this.inspect(resource);
+    for await (const entry of changes)
+      if (isWithin(entry.resource, resource) || isWithin(resource, entry.resource)) yield await this.inspect(resource);
+  }
+
+  /** Releases what is still held and lets the store go. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const lease of [...this.#held].reverse()) await lease.close();
+    await this.#facts.heart.close();
+    await this.#facts.store.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+    this.#assertOpen();
+    const { store, clock } = this.#facts;
+    const party = this.#partyFor(parsed);
+    const { token, hash } = newToken();
+    const request = this.#request(parsed, party, hash, presentedBy(family), mustSteal);
+    let since = 0;
+    const resources = (): string[] => parsed.wants.map((want) => want.resource);
+    try {
+      const { grants, waitedMs } = await untilGranted(
+        {
+          wants: parsed.wants,
+          waitMs: parsed.waitMs,
+          signal: parsed.signal,
+          ask: (waiting) => {
+            since = clock().bootMs;
+            return store.locks.acquire({ ...request, ...waiting });
+          },
+          leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),
+        },
+        store.wakeUps,
+        party.nonce,
+      );
+      const lease = new Lease(this.#home, { grants, token, since, family, detached: parsed.detached });
+      tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: this.owner, waitedMs }));
+      if (parsed.signal?.aborted) {
+        await lease.release();
+        throw parsed.signal.reason;
+      }
+      return lease;
+    } catch (error) {
+      if (error instanceof HoldfastError)
+        tell("refused", () => ({ resources: resources(), owner: this.owner, code: error.code, queueLength: queueLength(error) }));
+      throw error;
+    }
+  }
+
+  #request(
+    parsed: ParsedAcquire,
+    party: Party,
+    tokenHash: string,
+    presented: readonly Presented[],
+    mustSteal: boolean,
+  ): Omit<AcquireRequest, "waitMs" | "ticketId"> {
+    return {
+      wants: parsed.wants,
+      party,
+      tokenHash,
+      leaseMs: parsed.leaseMs,
+      graceMs: this.#facts.graceMs,
+      detached: parsed.detached,
+      metadata: parsed.metadata,
+      presented,
+      strictOrder: this.#facts.strictOrder,
+      mustSteal,
+    };
+  }
+
+  async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {
+    this.#assertOpen();
+    const resource: Key = parseKey(key);
+    const ended = await this.#facts.store.locks.end({ resource, party: this.#party(), how, reason });
+    for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
+    return ended.map(toRecord);
+  }
+
+  #party(): Party {
+    this.#proof ??= this.#facts.store.prove(this.#nonce, { owner: this.owner, holder_id: holderId() });
+    return { owner: this.owner, holderId: holderId(), nonce: this.#nonce, proof: this.#proof };
+  }
+
+  /** A detached grant is not this process's: nothing of it proves life, unless it is bound to another process. */
+  #partyFor({ detached, pid }: ParsedAcquire): Party {
+    const own = this.#party();
+    if (!detached) return own;
+    if (pid === null) return { ...own, proof: { kind: "none" } };
+    const startTime = startTimeOf(pid);
+    if (startTime === null) throw invalidArgument("pid", `there is no process ${pid}`);
+    return { ...own, holderId: holderIdOf(pid), proof: { kind: "pid", pid, startTime, pidNamespace: pidNamespace() } };
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw invalidArgument("holdfast", "it was closed");
+  }
+}
+
+let ownHolderId: string | undefined;
+function holderId(): string {
+  ownHolderId ??= holderIdOf();
+  return ownHolderId;
+}
+
+function newToken(): { readonly token: string; readonly hash: string } {
+  const token = newLeaseToken();
+  return { token, hash: hashLeaseToken(token) };
+}
+
+function queueLength(error: HoldfastError): number {
+  const contention = error.details["contention"] as { queue_length?: number } | undefined;
+  return contention?.queue_length ?? 0;
+}

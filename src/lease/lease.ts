@@ -1,0 +1,345 @@
+/**
+ * A lease in hand. It is trusted only as long as the store is bound to respect it: from just before the last request that
+ * succeeded was sent, for the lease's duration, less a margin. When that time is up, or a renewal is refused, the lease is
+ * lost for good: its signal aborts, before anybody else may come in, and it commits nothing any more.
+ *
+ *   held ⇄ suspect      a renewal's outcome is unknown; trust runs on until it runs out
+ *   held, suspect → lost
+ *   held, suspect → released
+ *
+ * Losing the signal's race is no danger to the data: `commit` checks the grant again, under the guard that a stealer also
+ * needs, in the very step that writes.
+ */
+import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
+import type { Mode } from "../lock/mode.js";
+import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import type { Clock } from "../support/clock.js";
+import type { Duration } from "./duration.js";
+import { tell } from "./events.js";
+import type { Beating, Heart } from "./heart.js";
+import { type AcquireOptions, parseLease, parseWait } from "./options.js";
+import { untilGranted } from "./wait-in-line.js";
+
+export type LeaseState = "held" | "suspect" | "lost" | "released";
+
+/** What a lease needs of the workplace that gave it. */
+export interface LeaseHome {
+  readonly store: Store;
+  readonly party: Party;
+  readonly clock: Clock;
+  readonly heart: Heart;
+  acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
+  /** Everything in hand. */
+  readonly held: Set<Lease>;
+  newToken(): { readonly token: string; readonly hash: string };
+}
+
+/** The leases one client holds together; each request of theirs presents them all. */
+export type LeaseFamily = Set<Lease>;
+
+export interface LeaseFacts {
+  readonly grants: readonly Grant[];
+  readonly token: string;
+  /** Just before the request was sent. */
+  readonly since: number;
+  readonly family: LeaseFamily;
+  readonly detached: boolean;
+}
+
+export interface UpgradeOptions {
+  readonly wait?: Duration;
+  readonly signal?: AbortSignal;
+}
+
+/** The holder stops this much before the others may start: a tenth of the lease, at most a second. */
+function marginMs(leaseMs: number): number {
+  return Math.min(1_000, leaseMs / 10);
+}
+
+export class Lease {
+  /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
+  readonly token: string;
+  readonly #home: LeaseHome;
+  readonly #family: LeaseFamily;
+  readonly #startedAt: number;
+  readonly #detached: boolean;
+  #grants: readonly Grant[];
+  #leaseMs: number;
+  #state: LeaseState = "held";
+  #since: number;
+  #beating: Beating | null = null;
+  #expiry: NodeJS.Timeout | undefined;
+  #controller: AbortController | null = null;
+  #lostBy: HoldfastError | null = null;
+
+  /** @internal */
+  constructor(home: LeaseHome, { grants, token, since, family, detached }: LeaseFacts) {
+    this.#home = home;
+    this.#family = family;
+    this.#grants = grants;
+    this.token = token;
+    this.#since = since;
+    this.#startedAt = since;
+    this.#detached = detached;
+    this.#leaseMs = Math.min(...grants.map((grant) => grant.leaseMs));
+    this.#watch();
+  }
+
+  get keys(): readonly string[] {
+    return this.#grants.map((grant) => grant.resource);
+  }
+  get mode(): Mode {
+    return this.#first.mode;
+  }
+  /** The number that guards the data: higher than that of any earlier grant in the tree. The first key's, if several. */
+  get fencingToken(): number {
+    return this.#first.fencingToken;
+  }
+  get fencingTokens(): readonly number[] {
+    return this.#grants.map((grant) => grant.fencingToken);
+  }
+  /** The records of the grants, as everybody sees them. */
+  get grants(): readonly GrantRecord[] {
+    return this.#grants.map(toRecord);
+  }
+  get state(): LeaseState {
+    if ((this.#state === "held" || this.#state === "suspect") && this.#trustedForMs() <= 0) this.#expire();
+    return this.#state;
+  }
+  /** Aborts with the coded error as its reason when the lease is lost. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.state === "lost") this.#controller.abort(this.#lostBy);
+    return this.#controller.signal;
+  }
+
+  /** Takes more keys, presenting everything this client holds. The new lease is released on its own, before this one. */
+  async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
+    this.#assertLive();
+    return this.#home.acquire(keys, options, this.#family);
+  }
+
+  /** Extends the lease, with `ttl` to a new length. `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
+  async renew(ttl?: Duration): Promise<void> {
+    this.#assertLive();
+    const leaseMs = ttl === undefined ? null : parseLease(ttl);
+    const since = this.#home.clock().bootMs;
+    this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), leaseMs));
+    this.#leaseMs = leaseMs ?? this.#leaseMs;
+    this.#since = since;
+    this.#beating?.renewed(since, this.#leaseMs);
+    this.#rearm();
+  }
+
+  /** upgradeable → write, with a new fencing token, when no other reader remains. */
+  async upgrade(options: UpgradeOptions = {}): Promise<void> {
+    this.#assertLive();
+    const [grant] = this.#refs();
+    if (grant === undefined || this.#grants.length > 1)
+      throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
+    const { store, party } = this.#home;
+    const presented = presentedBy(this.#family);
+    const { grants } = await this.#losing(
+      untilGranted(
+        {
+          wants: [{ resource: grant.resource, mode: "write", permits: null }],
+          waitMs: parseWait(options.wait),
+          signal: options.signal,
+          ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
+          leave: (ticketId, report) =>
+            store.locks.leave(ticketId, [{ resource: grant.resource, mode: "write", permits: null }], party, report),
+        },
+        store.wakeUps,
+        party.nonce,
+      ),
+    );
+    this.#grants = grants;
+  }
+
+  /** write → read; no writer gets in between, and the fencing token stays. */
+  async downgrade(): Promise<void> {
+    this.#assertLive();
+    const { store, party } = this.#home;
+    const lowered: Grant[] = [];
+    for (const ref of this.#refs()) lowered.push(await this.#losing(store.locks.downgrade(ref, party)));
+    this.#grants = lowered;
+  }
+
+  /** Asks the store whether this lease is still the current one. `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
+  async verify(): Promise<void> {
+    this.#assertLive();
+    await this.#losing(this.ask());
+  }
+
+  /** @internal The same question without a word of what this object believes. */
+  async ask(): Promise<void> {
+    for (const grant of this.#grants) await this.#home.store.fence.verify(grant.resource, grant.fencingToken);
+  }
+
+  /**
+   * Runs `write` in the same step that checks lease and fence, before anybody else can take over. `write` is synchronous
+   * and quick: a file written, a row appended. Needs write mode. When it throws, so does `commit`.
+   */
+  async commit<T>(write: () => T): Promise<T> {
+    this.#assertLive();
+    this.#assertWriter();
+    return this.#losing(this.#home.store.fence.commit(this.#refs(), write));
+  }
+
+  /** After expiry, if nobody has ended the grant: a new lease with a new fencing token. This one stays lost. */
+  async resume(): Promise<Lease> {
+    if (this.state !== "lost") throw invalidArgument("lease", "only a lease that ran out is resumed");
+    const { token, hash } = this.#home.newToken();
+    const since = this.#home.clock().bootMs;
+    const grants = await this.#home.store.locks.resume(this.#refs(), hash, this.#home.party);
+    return new Lease(this.#home, { grants, token, since, family: this.#family, detached: this.#detached });
+  }
+
+  /** Gives the lock back. A second call does nothing; `E_LOCK_NOT_HELD` when somebody else ended it first. */
+  async release(): Promise<void> {
+    if (this.#state === "released") return;
+    const wasLost = this.state === "lost";
+    this.#letGo();
+    this.#state = "released";
+    const { store, party, clock } = this.#home;
+    try {
+      await store.locks.release(this.#refs(), party);
+    } catch (error) {
+      const isNested = error instanceof HoldfastError && error.code === "E_LOCK_ORDER";
+      if (isNested) this.#takeBack();
+      if (!wasLost) throw error;
+    }
+    tell("released", () => ({
+      resources: this.keys,
+      mode: this.mode,
+      owner: party.owner,
+      heldMs: clock().bootMs - this.#startedAt,
+    }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** @internal With its workplace: a detached grant stays, any other is released. */
+  async close(): Promise<void> {
+    if (this.#detached) this.#letGo();
+    else await this.release().catch(() => undefined);
+  }
+
+  /** @internal What this lease shows of itself with a request of its family. */
+  get presented(): readonly Presented[] {
+    return this.#refs();
+  }
+
+  get #first(): Grant {
+    const [grant] = this.#grants;
+    if (grant === undefined) throw new RangeError("a lease has at least one grant");
+    return grant;
+  }
+
+  #refs(): GrantRef[] {
+    return this.#grants.map(({ resource, lockId, tokenHash }) => ({ resource, lockId, tokenHash }));
+  }
+
+  #trustedForMs(): number {
+    const since = Math.max(this.#since, this.#beating?.since() ?? 0);
+    return since + this.#leaseMs - marginMs(this.#leaseMs) - this.#home.clock().bootMs;
+  }
+
+  #watch(): void {
+    this.#family.add(this);
+    this.#home.held.add(this);
+    if (!this.#detached)
+      this.#beating = this.#home.heart.keep({
+        grants: this.#refs(),
+        leaseMs: this.#leaseMs,
+        since: this.#since,
+        onLost: (error) => this.#lose(error),
+        onSuspect: (isSuspect) => this.#suspect(isSuspect),
+      });
+    this.#rearm();
+  }
+
+  #rearm(): void {
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#checkTrust(), Math.max(0, this.#trustedForMs()) + 1);
+    this.#expiry.unref();
+  }
+
+  #checkTrust(): void {
+    if (this.#state !== "held" && this.#state !== "suspect") return;
+    if (this.#trustedForMs() > 0) this.#rearm();
+    else this.#expire();
+  }
+
+  #suspect(isSuspect: boolean): void {
+    if (this.#state === "held" || this.#state === "suspect") this.#state = isSuspect ? "suspect" : "held";
+  }
+
+  #expire(): void {
+    this.#lose(
+      new HoldfastError("E_LOCK_EXPIRED", `the lease on ${this.keys.join(", ")} was not renewed in time`, {
+        details: { resources: this.keys, fencing_token: this.fencingToken },
+        next: ["Acquire again and re-read before writing, or `lease.resume()` if nothing can have changed."],
+      }),
+    );
+  }
+
+  #lose(error: HoldfastError): void {
+    if (this.#state !== "held" && this.#state !== "suspect") return;
+    this.#letGo();
+    this.#state = "lost";
+    this.#lostBy = error;
+    this.#controller?.abort(error);
+    tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
+  }
+
+  #letGo(): void {
+    this.#since = Math.max(this.#since, this.#beating?.since() ?? 0);
+    this.#beating?.stop();
+    this.#beating = null;
+    clearTimeout(this.#expiry);
+    this.#family.delete(this);
+    this.#home.held.delete(this);
+  }
+
+  #takeBack(): void {
+    this.#state = "held";
+    this.#watch();
+  }
+
+  #assertLive(): void {
+    const { state } = this;
+    if (state === "lost" && this.#lostBy !== null) throw this.#lostBy;
+    if (state === "released")
+      throw new HoldfastError("E_LOCK_NOT_HELD", `the lease on ${this.keys.join(", ")} was released`);
+  }
+
+  #assertWriter(): void {
+    const { mode, permits, resource } = this.#first;
+    if (mode !== "write" || permits !== null)
+      throw new HoldfastError(
+        "E_LOCK_NOT_HELD",
+        `a ${permits === null ? mode : "permit"} on ${resource} commits nothing: writing needs a write lock`,
+      );
+  }
+
+  /** Passes an answer of the store through, and takes a refusal that means loss for what it is. */
+  async #losing<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof HoldfastError && LOSS.has(error.code)) this.#lose(error);
+      throw error;
+    }
+  }
+}
+
+const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
+
+export function presentedBy(family: Iterable<Lease>): Presented[] {
+  return [...family].flatMap((lease) => lease.presented);
+}
+

@@ -1,0 +1,142 @@
+/** What callers may say, checked at the border: bad input is refused, naming the field, before anything is written. */
+import { type Metadata, type Want } from "../lock/grant.js";
+import { type Key, parseKey } from "../lock/key.js";
+import { MODES, type Mode } from "../lock/mode.js";
+import { MAX_KEYS } from "../store/ledger.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { type Duration, type Limits, parseDuration } from "./duration.js";
+
+const LEASE_LIMITS: Limits = { atLeastMs: 1_000, atMostMs: 24 * 3_600_000 };
+const WAIT_LIMITS: Limits = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
+const DEFAULT_LEASE_MS = 30_000;
+const DEFAULT_DETACHED_LEASE_MS = 15 * 60_000;
+const DEFAULT_WAIT_MS = 5_000;
+const METADATA_BYTES = 16 * 1024;
+const MAX_PERMITS = 10_000;
+const OWNER = /^(agent|job|service|user|admin):[^\s\p{C}]{1,200}$/u;
+
+export interface AcquireOptions {
+  /** Default `write`. */
+  readonly mode?: Mode;
+  /** How long the lease lasts without renewal. Default 30 s, detached 15 min; 1 s to 24 h. */
+  readonly ttl?: Duration;
+  /** How long to wait in line. 0 answers at once. Default 5 s, or `HOLDFAST_LOCK_TIMEOUT` seconds. */
+  readonly wait?: Duration;
+  /** Gives up waiting, with nothing left behind. */
+  readonly signal?: AbortSignal;
+  /** The caller's own JSON, kept in the record. At most 16 KiB. */
+  readonly metadata?: Metadata;
+  /** Makes the key a semaphore with this many places. */
+  readonly permits?: number;
+  /** Leaves the grant standing when this process ends: nobody renews it, only its lease counts. */
+  readonly detached?: boolean;
+  /** Binds a detached grant to the life of another process of this machine. */
+  readonly pid?: number;
+}
+
+export interface ParsedAcquire {
+  readonly wants: readonly Want[];
+  readonly leaseMs: number;
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly metadata: Metadata;
+  readonly detached: boolean;
+  readonly pid: number | null;
+}
+
+export interface Defaults {
+  readonly ttl?: Duration | undefined;
+  readonly wait?: Duration | undefined;
+}
+
+const NO_METADATA: Metadata = Object.freeze({});
+
+export function parseAcquire(keys: string | readonly string[], options: AcquireOptions, defaults: Defaults): ParsedAcquire {
+  const detached = flag(options.detached, "detached") || options.pid !== undefined;
+  const mode = parseMode(options.mode);
+  const permits = parsePermits(options.permits, mode);
+  return {
+    wants: parseKeys(keys).map((resource) => ({ resource, mode, permits })),
+    leaseMs: parseLease(options.ttl ?? (detached ? DEFAULT_DETACHED_LEASE_MS : defaults.ttl)),
+    waitMs: parseWait(options.wait ?? defaults.wait),
+    signal: parseSignal(options.signal),
+    metadata: parseMetadata(options.metadata),
+    detached,
+    pid: parsePid(options.pid),
+  };
+}
+
+function parseKeys(keys: string | readonly string[]): Key[] {
+  if (typeof keys === "string") return [parseKey(keys)];
+  if (!Array.isArray(keys) || keys.length === 0) throw invalidArgument("keys", "a key, or a list of at least one");
+  if (keys.length > MAX_KEYS) throw invalidArgument("keys", `at most ${MAX_KEYS} keys in one request`);
+  const parsed = keys.map((key, at) => parseKey(key, keys.length === 1 ? "key" : `keys[${at}]`));
+  if (new Set(parsed).size < parsed.length) throw invalidArgument("keys", "the same key twice");
+  return parsed;
+}
+
+function parseMode(mode: Mode = "write"): Mode {
+  if (!MODES.includes(mode)) throw invalidArgument("mode", `${String(mode)} is none of ${MODES.join(", ")}`);
+  return mode;
+}
+
+function parsePermits(permits: number | undefined, mode: Mode): number | null {
+  if (permits === undefined) return null;
+  if (!Number.isInteger(permits) || permits < 1 || permits > MAX_PERMITS)
+    throw invalidArgument("permits", `a whole number from 1 to ${MAX_PERMITS}`);
+  if (mode !== "write") throw invalidArgument("permits", "a place of a semaphore is write-like: leave the mode out");
+  return permits;
+}
+
+export function parseLease(ttl: Duration = DEFAULT_LEASE_MS): number {
+  return parseDuration(ttl, "ttl", LEASE_LIMITS);
+}
+
+export function parseWait(wait: Duration | undefined): number {
+  return wait === undefined ? waitFromEnvironment() : parseDuration(wait, "wait", WAIT_LIMITS);
+}
+
+function waitFromEnvironment(): number {
+  const text = process.env["HOLDFAST_LOCK_TIMEOUT"];
+  if (text === undefined || text === "") return DEFAULT_WAIT_MS;
+  const ms = Number(text) * 1000;
+  if (!(ms >= 0) || ms > WAIT_LIMITS.atMostMs)
+    throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT=${text} is no number of seconds up to 86400`);
+  return ms;
+}
+
+function parseSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidArgument("signal", "an AbortSignal");
+  return signal;
+}
+
+function parseMetadata(metadata: Metadata | undefined): Metadata {
+  if (metadata === undefined) return NO_METADATA;
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
+    throw invalidArgument("metadata", "an object of JSON values");
+  let text: string;
+  try {
+    text = JSON.stringify(metadata);
+  } catch (cause) {
+    throw invalidArgument("metadata", `cannot be written as JSON (${String(cause)})`);
+  }
+  if (Buffer.byteLength(text) > METADATA_BYTES) throw invalidArgument("metadata", "at most 16 KiB as JSON");
+  return JSON.parse(text) as Metadata;
+}
+
+function parsePid(pid: number | undefined): number | null {
+  if (pid === undefined) return null;
+  if (!Number.isInteger(pid) || pid < 1) throw invalidArgument("pid", "the id of a process");
+  return pid;
+}
+
+function flag(value: boolean | undefined, field: string): boolean {
+  if (value !== undefined && typeof value !== "boolean") throw invalidArgument(field, "true or false");
+  return value ?? false;
+}
+
+export function parseOwner(owner: string): string {
+  if (typeof owner !== "string" || !OWNER.test(owner))
+    throw invalidArgument("owner", `${JSON.stringify(owner)} is no agent:…, job:…, service:…, user:… or admin:…`);
+  return owner;
+}

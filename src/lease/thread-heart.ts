@@ -1,0 +1,98 @@
+/**
+ * The heart thread, seen from the main thread. It is started with the first lease, because a program may block from the
+ * very next instruction on, and told of leases through shared memory (see beat-table.ts). Leases too long for a slot, or
+ * more than there are slots, fall back to a heart in the event loop, which the caller is warned of.
+ */
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../support/clock.js";
+import type { ErrorCode } from "../support/errors.js";
+import { HoldfastError } from "../support/errors.js";
+import { BeatTable, SLOT_TEXT_BYTES, SLOTS } from "./beat-table.js";
+import type { Beating, Heart, Pulse, Rhythm } from "./heart.js";
+
+/** How often the main thread shows that it makes progress. */
+const PROGRESS_EVERY_MS = 200;
+/** The thread sleeps once nothing was held for this long. */
+const IDLE_AFTER_MS = 5_000;
+
+export interface HeartThreadSetup {
+  readonly storeUrl: string;
+  readonly memory: SharedArrayBuffer;
+  readonly rhythm: Rhythm;
+}
+
+export type HeartMessage =
+  | { readonly kind: "lost"; readonly index: number; readonly generation: number; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: "suspect"; readonly index: number; readonly generation: number; readonly isSuspect: boolean };
+
+export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {
+  const table = new BeatTable();
+  const pulses: (Pulse | undefined)[] = [];
+  const freeSlots: number[] = Array.from({ length: SLOTS }, (_, at) => SLOTS - 1 - at);
+  let worker: Worker | undefined;
+  let progress: NodeJS.Timeout | undefined;
+  let kept = 0;
+  let idleSince = 0;
+
+  const start = (): void => {
+    table.progress = clock().bootMs;
+    if (worker === undefined) {
+      const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
+      worker = new Worker(new URL("./heart-thread.js", import.meta.url), { workerData, stdout: false, stderr: false });
+      worker.unref();
+      worker.on("message", hear);
+      worker.on("error", () => undefined);
+    } else worker.postMessage("run");
+    progress = setInterval(showProgress, PROGRESS_EVERY_MS);
+    progress.unref();
+  };
+  const showProgress = (): void => {
+    const now = clock().bootMs;
+    table.progress = now;
+    if (kept > 0) idleSince = now;
+    else if (now - idleSince > IDLE_AFTER_MS) rest();
+  };
+  const rest = (): void => {
+    clearInterval(progress);
+    progress = undefined;
+    worker?.postMessage("rest");
+  };
+  const hear = (message: HeartMessage): void => {
+    const pulse = pulses[message.index];
+    if (pulse === undefined || table.slotAt(message.index).generation !== message.generation) return;
+    if (message.kind === "suspect") pulse.onSuspect(message.isSuspect);
+    else pulse.onLost(new HoldfastError(message.code, message.message));
+  };
+
+  return {
+    keep(pulse): Beating {
+      const text = JSON.stringify(pulse.grants);
+      const index = text.length > SLOT_TEXT_BYTES ? undefined : freeSlots.pop();
+      if (index === undefined) return overflow.keep(pulse);
+      if (progress === undefined) start();
+      const slot = table.fill(index, text, pulse.since, pulse.leaseMs);
+      pulses[index] = pulse;
+      kept += 1;
+      let stopped = false;
+      return {
+        since: () => table.sinceOf(index),
+        renewed: (since, leaseMs) => {
+          if (!stopped) table.renewed(index, since, leaseMs);
+        },
+        stop() {
+          if (stopped) return;
+          stopped = true;
+          table.free(slot);
+          pulses[index] = undefined;
+          freeSlots.push(index);
+          kept -= 1;
+        },
+      };
+    },
+    async close() {
+      clearInterval(progress);
+      await overflow.close();
+      await worker?.terminate();
+    },
+  };
+}

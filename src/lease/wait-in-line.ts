@@ -1,0 +1,122 @@
+/**
+ * Waiting, once for all stores: ask, take a place in line, and ask again when woken. Whoever makes room wakes the next in
+ * line; a slow poll stands behind that, because a wake-up can get lost and because nobody wakes a waiter when a holder
+ * dies. The first in line looks often enough to notice a death in a fraction of a second; the others look only to keep
+ * their place.
+ */
+import type { Contention } from "../lock/contention.js";
+import type { Grant, Want } from "../lock/grant.js";
+import { TICKET_LEASE_MS } from "../lock/profile.js";
+import type { Answer, Store, Waiting } from "../store/contract.js";
+import { HoldfastError } from "../support/errors.js";
+import { showDuration } from "./duration.js";
+
+const POLL_NEXT_MS = 50;
+const POLL_OTHERS_MS = TICKET_LEASE_MS / 4;
+
+export interface Attempt {
+  readonly wants: readonly Want[];
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly ask: (waiting: Waiting) => Promise<Answer>;
+  /** Gives the place in line back; with a report the refusal goes on record. */
+  readonly leave: (ticketId: string, report: Contention | null) => Promise<void>;
+}
+
+export interface Granted {
+  readonly grants: readonly Grant[];
+  readonly waitedMs: number;
+}
+
+/** `E_LOCK_CONFLICT` when it does not wait, `E_LOCK_TIMEOUT` when the wait was too short, or the signal's reason. */
+export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
+  attempt.signal?.throwIfAborted();
+  const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
+  if (first.kind === "granted") return { grants: first.grants, waitedMs: 0 };
+  if (first.kind === "conflict") throw conflict(first.contention);
+  return standInLine(attempt, first.ticketId, wakeUps, nonce);
+}
+
+async function standInLine(
+  attempt: Attempt,
+  ticketId: string,
+  wakeUps: Store["wakeUps"],
+  nonce: string,
+): Promise<Granted> {
+  const startedAt = performance.now();
+  const alarm = createAlarm(attempt.signal);
+  const listening = wakeUps.listen(nonce, ticketId, alarm.ring);
+  let inLine = true;
+  let report: Contention | null = null;
+  try {
+    for (;;) {
+      attempt.signal?.throwIfAborted();
+      const answer = await attempt.ask({ waitMs: attempt.waitMs, ticketId });
+      const waitedMs = performance.now() - startedAt;
+      if (answer.kind === "granted") {
+        inLine = false;
+        return { grants: answer.grants, waitedMs };
+      }
+      const leftMs = attempt.waitMs - waitedMs;
+      if (leftMs <= 0) {
+        report = answer.contention;
+        throw timeout(attempt.waitMs, answer.contention);
+      }
+      const isNext = answer.kind === "queued" && answer.isNext;
+      await alarm.rungWithin(Math.min(leftMs, isNext ? POLL_NEXT_MS : POLL_OTHERS_MS));
+    }
+  } finally {
+    listening[Symbol.dispose]();
+    alarm.dispose();
+    if (inLine) await attempt.leave(ticketId, report);
+  }
+}
+
+/** Something to sleep on that remembers having rung while nobody slept. */
+function createAlarm(signal: AbortSignal | undefined) {
+  let rung = false;
+  let wakeSleeper: (() => void) | null = null;
+  const ring = (): void => {
+    rung = true;
+    wakeSleeper?.();
+  };
+  signal?.addEventListener("abort", ring);
+  return {
+    ring,
+    rungWithin(ms: number): Promise<void> {
+      return new Promise((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          wakeSleeper = null;
+          rung = false;
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        wakeSleeper = done;
+        if (rung) done();
+      });
+    },
+    dispose(): void {
+      signal?.removeEventListener("abort", ring);
+    },
+  };
+}
+
+function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {
+  const line = queue_length === 0 ? "" : `, ${queue_length} in line`;
+  return holder === null ? `others are in line for it${line}` : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;
+}
+
+export function conflict(contention: Contention): HoldfastError {
+  return new HoldfastError("E_LOCK_CONFLICT", `${contention.resource} is not free: ${inTheWay(contention)}`, {
+    details: { contention },
+  });
+}
+
+function timeout(waitMs: number, contention: Contention): HoldfastError {
+  return new HoldfastError(
+    "E_LOCK_TIMEOUT",
+    `${contention.resource} was not free within ${showDuration(waitMs)}: ${inTheWay(contention)}`,
+    { details: { contention, waited_ms: waitMs } },
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * A window: gates that are open only while a lease is held. Whoever opened them closes them, on success and on failure,
+ * and never closes anybody else's: when the lease has passed to another holder meanwhile, the gates are that holder's now.
+ */
+import { HoldfastError } from "../support/errors.js";
+import type { Lease } from "./lease.js";
+
+export interface Window<Gate, Result> {
+  /** Opens the gates. What it returns is handed to `apply` and `close`. */
+  readonly open: (lease: Lease) => Gate | Promise<Gate>;
+  readonly apply: (gate: Gate, lease: Lease) => Result | Promise<Result>;
+  readonly close: (gate: Gate, lease: Lease) => void | Promise<void>;
+}
+
+/** `E_FENCING_MISMATCH` when somebody else took over before the gates were closed: then they were left alone. */
+export async function withWindow<Gate, Result>(lease: Lease, window: Window<Gate, Result>): Promise<Result> {
+  await lease.verify();
+  const gate = await window.open(lease);
+  try {
+    await lease.verify();
+    return await window.apply(gate, lease);
+  } finally {
+    if (!(await isOvertaken(lease))) await window.close(gate, lease);
+  }
+}
+
+/** True only when another holder is there. A lease that merely lapsed still has its own gates to close. */
+async function isOvertaken(lease: Lease): Promise<boolean> {
+  try {
+    await lease.ask();
+    return false;
+  } catch (error) {
+    return error instanceof HoldfastError && error.code === "E_FENCING_MISMATCH";
+  }
+}

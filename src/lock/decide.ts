@@ -1,0 +1,246 @@
+/**
+ * The rules of locking, once: given everything held and waited for around a request, may it go, must it wait, or is it
+ * refused? Pure; every store that keeps grants itself asks here, inside its guard.
+ *
+ * Why nobody deadlocks: a request that presents nothing held waits without holding. One that does present something
+ * waits only while every node where a holder blocks it sorts after every node its client holds, and it waits for holders
+ * only, never behind the line. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
+ * refused at once with `E_LOCK_ORDER`.
+ */
+import type { ErrorCode } from "../support/errors.js";
+import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";
+import { isWithin, type Key, nodesOf } from "./key.js";
+import { byNumber, standsInTheWay } from "./line.js";
+import { conflictNode } from "./marks.js";
+import { covers } from "./mode.js";
+import type { NodeOrder } from "./order.js";
+import { isForeign, type Recovery, recoverable, ticketStands, type Witness } from "./profile.js";
+import type { Instant } from "./time.js";
+
+/** Grants and tickets on the wanted keys, their ancestors and their descendants. Nothing else matters. */
+export interface Neighbourhood {
+  readonly grants: readonly Grant[];
+  readonly tickets: readonly Ticket[];
+  readonly unreadable: readonly UnreadableGrant[];
+}
+
+export interface Request {
+  readonly wants: readonly Want[];
+  /** Hashes of the lease tokens presented: grants with these are the client's own. */
+  readonly presented: ReadonlySet<string>;
+  /** Keys of everything the client holds, also far from here: what it may wait for is judged by them. */
+  readonly holds: readonly Key[];
+  readonly ticket: Ticket | null;
+  /** The grant being upgraded, if that is what is asked. */
+  readonly upgradeOf: Grant | null;
+  /** `strict` refuses a key that sorts before a held one even when it is free. */
+  readonly strictOrder: boolean;
+}
+
+export interface Circumstances {
+  readonly now: Instant;
+  readonly witness: Witness;
+  readonly order: NodeOrder;
+}
+
+export interface Ending {
+  readonly grant: Grant;
+  readonly recovery: Recovery;
+}
+
+export type Decision =
+  | { readonly kind: "grant"; readonly covers: ReadonlyMap<Key, Grant>; readonly ends: readonly Ending[] }
+  | { readonly kind: "wait"; readonly holders: readonly Grant[]; readonly behind: Ticket | null }
+  | { readonly kind: "refuse"; readonly code: ErrorCode; readonly why: string; readonly holders: readonly Grant[] };
+
+export function decide(near: Neighbourhood, request: Request, circumstances: Circumstances): Decision {
+  const own = near.grants.filter((grant) => request.presented.has(grant.tokenHash));
+  const refusal = refuseConversion(own, request) ?? refuseOrder(request, circumstances.order);
+  if (refusal !== null) return refusal;
+
+  const nested = coversOf(request, own);
+  const fresh = request.wants.filter((want) => !nested.has(want.resource));
+  const obstacles = findObstacles(near, fresh, request, circumstances);
+  if (obstacles.refusal !== null) return obstacles.refusal;
+  if (obstacles.nodes.length > 0) return blockedByHolders(obstacles, request, circumstances.order);
+
+  const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, circumstances);
+  if (behind !== null) return { kind: "wait", holders: [], behind };
+  return { kind: "grant", covers: nested, ends: obstacles.ends };
+}
+
+/** A reader that asks for more could wait for another reader that does the same: neither would ever go on. */
+function refuseConversion(own: readonly Grant[], request: Request): Decision | null {
+  if (request.upgradeOf !== null) return null;
+  for (const want of request.wants) {
+    if (want.mode === "read" || coverOf(want, own) !== undefined) continue;
+    const read = own.find((grant) => grant.mode === "read" && isWithin(want.resource, grant.resource));
+    if (read !== undefined)
+      return refuse(
+        "E_INVALID_ARGUMENT",
+        `mode: ${want.mode} on ${want.resource} lies below your own read of ${read.resource}; a reader cannot upgrade, take it as upgradeable from the start`,
+      );
+    const same = own.find((grant) => grant.resource === want.resource && grant.permits === null);
+    if (same !== undefined)
+      return refuse("E_INVALID_ARGUMENT", `mode: ${want.resource} is yours as ${same.mode}; use upgrade() to convert it`);
+  }
+  return null;
+}
+
+function refuseOrder(request: Request, order: NodeOrder): Decision | null {
+  if (!request.strictOrder || request.upgradeOf !== null) return null;
+  for (const want of request.wants)
+    for (const held of request.holds)
+      if (order(want.resource, held) < 0)
+        return refuse("E_LOCK_ORDER", `${want.resource} sorts before ${held}, which is already held`);
+  return null;
+}
+
+function coversOf(request: Request, own: readonly Grant[]): Map<Key, Grant> {
+  const nested = new Map<Key, Grant>();
+  if (request.upgradeOf !== null) return nested;
+  for (const want of request.wants) {
+    const cover = coverOf(want, own);
+    if (cover !== undefined) nested.set(want.resource, cover);
+  }
+  return nested;
+}
+
+function coverOf(want: Want, own: readonly Grant[]): Grant | undefined {
+  return own.find((grant) => isWithin(want.resource, grant.resource) && covers(grant, want));
+}
+
+interface Obstacles {
+  readonly holders: Grant[];
+  readonly nodes: Key[];
+  readonly ends: Ending[];
+  readonly refusal: Decision | null;
+}
+
+/** Who holds something the wants conflict with, at which nodes, and who of them is to be ended instead. */
+function findObstacles(
+  near: Neighbourhood,
+  wants: readonly Want[],
+  request: Request,
+  circumstances: Circumstances,
+): Obstacles {
+  const found: Obstacles = { holders: [], nodes: [], ends: [], refusal: null };
+  const upgrading = upgradesInLine(near.tickets, circumstances.now);
+  for (const grant of near.grants) {
+    if (request.presented.has(grant.tokenHash)) continue;
+    const nodes = wants
+      .map((want) => usageNode(grant, want) ?? conflictNode(seenBy(request, grant, upgrading), want))
+      .filter((node) => node !== null);
+    if (nodes.length === 0) continue;
+    const refusal = weigh(grant, nodes, wants, found, circumstances);
+    if (refusal !== null) return { ...found, refusal };
+  }
+  for (const want of wants) if (want.permits !== null) weighPermits(near.grants, want, found, circumstances);
+  for (const record of near.unreadable) {
+    const wall: Want = { resource: record.resource, mode: "write", permits: null };
+    if (wants.some((want) => conflictNode(wall, want) !== null)) found.nodes.push(record.resource);
+  }
+  return found;
+}
+
+/** Puts a conflicting grant where it belongs: to be ended, in the way, or a reason to refuse. */
+function weigh(
+  grant: Grant,
+  nodes: readonly Key[],
+  wants: readonly Want[],
+  found: Obstacles,
+  { now, witness }: Circumstances,
+): Decision | null {
+  const recovery = recoverable(grant, now, witness);
+  if (recovery !== null) {
+    found.ends.push({ grant, recovery });
+    return null;
+  }
+  if (isForeign(grant, now)) return refuseForeign(grant);
+  const other = wants.find((want) => usageNode(grant, want) !== null);
+  if (other !== undefined) return refusePermits(other, grant);
+  found.holders.push(grant);
+  found.nodes.push(...nodes);
+  return null;
+}
+
+/** An upgrade in line lets nobody in at its node who is not there already: to those it counts as a writer. */
+function seenBy(request: Request, grant: Grant, upgrading: ReadonlySet<string>): Want {
+  if (!upgrading.has(grant.lockId)) return grant;
+  const isThere = request.holds.some((held) => isWithin(held, grant.resource));
+  return isThere ? grant : { ...grant, mode: "write" };
+}
+
+function upgradesInLine(tickets: readonly Ticket[], now: Instant): Set<string> {
+  const ids = new Set<string>();
+  for (const ticket of tickets) if (ticket.upgradeOf !== null && ticketStands(ticket, now)) ids.add(ticket.upgradeOf);
+  return ids;
+}
+
+/** A key is in use either as a plain lock or as a semaphore with one number of permits, never both ways at once. */
+function usageNode(grant: Grant, want: Want): Key | null {
+  return grant.resource === want.resource && grant.permits !== want.permits ? grant.resource : null;
+}
+
+/** When no place of the semaphore is left, takes those of recoverable holders; when there are none, it is full. */
+function weighPermits(
+  grants: readonly Grant[],
+  want: Want,
+  found: Obstacles,
+  { now, witness }: Circumstances,
+): void {
+  const places = grants.filter((grant) => grant.resource === want.resource && grant.permits === want.permits);
+  if (places.length < (want.permits ?? 0)) return;
+  const ends = places.flatMap((grant) => {
+    const recovery = recoverable(grant, now, witness);
+    return recovery === null ? [] : [{ grant, recovery }];
+  });
+  found.ends.push(...ends);
+  if (ends.length > 0) return;
+  found.holders.push(...places);
+  found.nodes.push(want.resource);
+}
+
+function blockedByHolders({ holders, nodes }: Obstacles, request: Request, order: NodeOrder): Decision {
+  const blocked = nodes.find((node) => !mayWaitAt(node, request, order));
+  if (blocked === undefined) return { kind: "wait", holders, behind: null };
+  const why = `waiting at ${blocked} while holding ${request.holds.join(", ")} could deadlock`;
+  return { ...refuse("E_LOCK_ORDER", why), holders };
+}
+
+function mayWaitAt(node: Key, { holds, upgradeOf }: Request, order: NodeOrder): boolean {
+  return holds.flatMap(nodesOf).every((own) => (upgradeOf === null ? order(node, own) > 0 : order(own, node) <= 0));
+}
+
+/** The first ticket before this request that holds it back. Dead waiters are passed over. */
+function firstAhead(
+  tickets: readonly Ticket[],
+  wants: readonly Want[],
+  request: Request,
+  { now, witness }: Circumstances,
+): Ticket | null {
+  const mine = request.ticket;
+  const ahead = tickets
+    .filter((ticket) => (mine === null ? true : ticket.ticketId !== mine.ticketId && byNumber(ticket, mine) < 0))
+    .sort(byNumber);
+  for (const ticket of ahead)
+    if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket;
+  return null;
+}
+
+function refuse(code: ErrorCode, why: string): Extract<Decision, { kind: "refuse" }> {
+  return { kind: "refuse", code, why, holders: [] };
+}
+
+function refuseForeign(grant: Grant): Decision {
+  return refuse(
+    "E_CONFIG",
+    `${grant.resource} is held from another machine (${grant.holderId}); this store is for one machine only`,
+  );
+}
+
+function refusePermits(want: Want, grant: Grant): Decision {
+  const inUse = grant.permits === null ? "a plain lock" : `a semaphore with ${grant.permits} permits`;
+  const asked = want.permits === null ? "as a plain lock" : `with ${want.permits} permits`;
+  return refuse("E_INVALID_ARGUMENT", `permits: ${want.resource} is in use as ${inUse} and was asked for ${asked}`);
+}

@@ -1,0 +1,61 @@
+/**
+ * What everybody who uses a store must agree on: the order of levels and the recovery profile of each resource. It is
+ * recorded in the store by whoever comes first; a caller that states something else gets `E_CONFIG`, one that states
+ * nothing takes what is recorded.
+ */
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { PROFILES, type Profile } from "./grant.js";
+import { DEFAULT_LEVELS } from "./order.js";
+
+export interface Settings {
+  readonly levels: readonly string[];
+  /** Recovery profile by key prefix; the longest prefix that fits decides. */
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  levels: DEFAULT_LEVELS,
+  profiles: { "project:": "dal", "worktree:": "lease" },
+};
+
+const LEVEL = /^[A-Za-z0-9._-]+$/;
+
+export function checkSettings(settings: Partial<Settings>): void {
+  const { levels, profiles } = settings;
+  if (levels !== undefined) {
+    if (!Array.isArray(levels) || levels.some((level) => typeof level !== "string" || !LEVEL.test(level)))
+      throw invalidArgument("levels", "a list of kinds such as project, map, sketch");
+    if (new Set(levels).size !== levels.length) throw invalidArgument("levels", "the same kind twice");
+  }
+  for (const [prefix, profile] of Object.entries(profiles ?? {})) {
+    if (prefix === "") throw invalidArgument("profiles", "a prefix is not empty");
+    if (!PROFILES.includes(profile))
+      throw invalidArgument("profiles", `${prefix} is to be ${String(profile)}; the profiles are ${PROFILES.join(", ")}`);
+  }
+}
+
+/** Throws `E_CONFIG` when what the caller states is not what the store has recorded. */
+export function assertAgree(recorded: Settings, stated: Partial<Settings>): void {
+  if (stated.levels !== undefined && stated.levels.join() !== recorded.levels.join())
+    throw disagreement("levels", recorded.levels, stated.levels);
+  if (stated.profiles !== undefined && canonical(stated.profiles) !== canonical(recorded.profiles))
+    throw disagreement("profiles", recorded.profiles, stated.profiles);
+}
+
+function canonical(profiles: Settings["profiles"]): string {
+  return JSON.stringify(Object.entries(profiles).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function disagreement(field: keyof Settings, recorded: unknown, stated: unknown): HoldfastError {
+  return new HoldfastError(
+    "E_CONFIG",
+    `${field}: the store has ${JSON.stringify(recorded)} on record, this caller states ${JSON.stringify(stated)}`,
+    { details: { field, recorded, stated }, next: [`Leave out ${field} to use what is recorded.`] },
+  );
+}
+
+export function profileOf(key: string, { profiles }: Settings): Profile {
+  let best = "";
+  for (const prefix in profiles) if (key.startsWith(prefix) && prefix.length > best.length) best = prefix;
+  return profiles[best] ?? "default";
+}

@@ -1,0 +1,29 @@
+/**
+ * An instant carries two clocks. On one machine and boot only `bootMs` counts (it includes suspend and ignores jumps of
+ * the wall clock); across a restart only `wallMs` means anything, and then with a margin.
+ */
+export interface Instant {
+  readonly wallMs: number;
+  readonly bootMs: number;
+  readonly bootId: string;
+  readonly machineId: string;
+}
+
+/** Allowed for clocks that disagree when only the wall clock can be compared. */
+const WALL_SKEW_MS = 2_000;
+
+/** How long `stamp + durationMs` still is, seen from `now`; zero or less means it has passed. */
+export function remainingMs(stamp: Instant, durationMs: number, now: Instant): number {
+  return stamp.bootId === now.bootId
+    ? stamp.bootMs + durationMs - now.bootMs
+    : stamp.wallMs + durationMs + WALL_SKEW_MS - now.wallMs;
+}
+
+/** The same for display: never negative, in whole seconds. */
+export function remainingSeconds(stamp: Instant, durationMs: number, now: Instant): number {
+  return Math.max(0, Math.ceil(remainingMs(stamp, durationMs, now) / 1000));
+}
+
+export function isoTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

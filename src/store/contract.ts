@@ -1,0 +1,167 @@
+/**
+ * What a store promises to the layer above. Every call is one atomic step of the store: it happens whole, together with
+ * its audit entries, or not at all. Calls are conditional: they name the grant by id and by the hash of its lease token,
+ * and change nothing when that grant is not there any more.
+ *
+ * A store does not wait for locks, beat hearts or retry: that is written once, above.
+ */
+import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
+import type { Contention } from "../lock/contention.js";
+import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
+import type { Settings } from "../lock/settings.js";
+
+/** Who asks. */
+export interface Party {
+  readonly owner: string;
+  readonly holderId: string;
+  readonly nonce: string;
+  readonly proof: Proof;
+}
+
+/** A grant as its holder names it. */
+export interface GrantRef {
+  readonly resource: Key;
+  readonly lockId: string;
+  readonly tokenHash: string;
+}
+
+/** Something the client holds and shows with a request, so that it is no stranger to itself. */
+export interface Presented {
+  readonly resource: Key;
+  readonly tokenHash: string;
+}
+
+export interface Waiting {
+  /** 0: answer at once, do not stand in line. */
+  readonly waitMs: number;
+  /** The place in line taken by an earlier try of the same request. */
+  readonly ticketId: string | null;
+}
+
+export interface AcquireRequest extends Waiting {
+  readonly wants: readonly Want[];
+  readonly party: Party;
+  readonly tokenHash: string;
+  readonly leaseMs: number;
+  readonly graceMs: number | null;
+  readonly detached: boolean;
+  readonly metadata: Metadata;
+  readonly presented: readonly Presented[];
+  readonly strictOrder: boolean;
+  /** Only take over from a recoverable holder; `E_NOT_FOUND` when there is none. */
+  readonly mustSteal: boolean;
+}
+
+export interface UpgradeRequest extends Waiting {
+  readonly grant: GrantRef;
+  readonly party: Party;
+  readonly presented: readonly Presented[];
+}
+
+export type Answer =
+  | { readonly kind: "granted"; readonly grants: readonly Grant[] }
+  /** `isNext`: nobody in line is before this request, only holders are. */
+  | { readonly kind: "queued"; readonly ticketId: string; readonly isNext: boolean; readonly contention: Contention }
+  | { readonly kind: "conflict"; readonly contention: Contention };
+
+export interface EndRequest {
+  readonly resource: Key;
+  readonly party: Party;
+  readonly how: "recovered" | "broken";
+  /** Written reason; required for a break. */
+  readonly reason: string | null;
+}
+
+export interface Locks {
+  /** `E_LOCK_ORDER`, `E_INVALID_ARGUMENT`, `E_CONFIG` when it is refused whatever the time. */
+  acquire(request: AcquireRequest): Promise<Answer>;
+  /** upgradeable → write with a new fencing token. Same refusals, and those of `renew`. */
+  upgrade(request: UpgradeRequest): Promise<Answer>;
+  /** write or upgradeable → read, keeping the token. `E_LOCK_ORDER` while something nests in it. */
+  downgrade(grant: GrantRef, party: Party): Promise<Grant>;
+  /** Extends all, or none: `E_LOCK_NOT_HELD` when one was ended, `E_LOCK_EXPIRED` when one has lapsed. */
+  renew(grants: readonly GrantRef[], leaseMs: number | null): Promise<readonly Grant[]>;
+  /** Lapsed grants that nobody has ended become new ones with new fencing tokens. */
+  resume(grants: readonly GrantRef[], tokenHash: string, party: Party): Promise<readonly Grant[]>;
+  /** `E_LOCK_NOT_HELD` when none of them is there; `E_LOCK_ORDER` while something nests in one. */
+  release(grants: readonly GrantRef[], party: Party): Promise<void>;
+  /** Gives a place in line back; with `report` the refusal is audited. */
+  leave(ticketId: string, wants: readonly Want[], party: Party, report: Contention | null): Promise<void>;
+  /** Ends grants without their holder. Recovery ends what is recoverable, a break everything on the key itself. */
+  end(request: EndRequest): Promise<readonly Grant[]>;
+}
+
+export interface Fence {
+  /** The live grant with this number on the resource or above it; else the three errors of a failed check. */
+  verify(resource: Key, fencingToken: number): Promise<Grant>;
+  /** Runs `write` after the check and before anybody else can take over. */
+  commit<T>(grants: readonly GrantRef[], write: () => T): Promise<T>;
+}
+
+/** Reading takes no lock and creates no files. */
+export interface Reader {
+  inspect(resource: Key): Promise<Inspection>;
+  /** In the order of keys; `after` continues a listing behind that key and id. */
+  list(page: ListPage): Promise<readonly Grant[]>;
+  audit(page: AuditPage): Promise<readonly AuditEntry[]>;
+  verifyAudit(tree: Key | null): Promise<AuditVerdict>;
+  /** Chains with how many entries each has: where to go on reading. */
+  auditHeads(): Promise<ReadonlyMap<Key, number>>;
+}
+
+export interface Inspection {
+  readonly resource: Key;
+  readonly grants: readonly Grant[];
+  readonly waiters: readonly Ticket[];
+  readonly unreadable: readonly UnreadableGrant[];
+  /** The last number given out in the tree. */
+  readonly fencingToken: number;
+  readonly settings: Settings;
+}
+
+export interface ListPage {
+  readonly prefix: Key | null;
+  readonly after: { readonly resource: Key; readonly lockId: string } | null;
+  readonly limit: number;
+}
+
+export interface AuditPage extends AuditFilter {
+  readonly tree: Key;
+  readonly afterSeq: number;
+  readonly limit: number;
+}
+
+export interface AuditVerdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly entries: number;
+  readonly bad: readonly BadEntry[];
+}
+
+export interface BadEntry {
+  readonly tree: string;
+  readonly seq: number;
+  readonly why: string;
+}
+
+/** Wakes whoever waits for a change: in this process at once, in others through the system. */
+export interface WakeUps {
+  /** Calls `onWake` when this ticket may be able to go, perhaps too often. Dispose to stop listening. */
+  listen(nonce: string, ticketId: string, onWake: () => void): Disposable;
+}
+
+export interface Store {
+  /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`. Another thread opens the same with it. */
+  readonly url: string;
+  readonly settings: Settings;
+  readonly locks: Locks;
+  readonly fence: Fence;
+  readonly reader: Reader;
+  readonly wakeUps: WakeUps;
+  /** Makes this process known as alive, and gives the proof to put into its grants. */
+  prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
+  close(): Promise<void>;
+}
+
+export type { AuditEvent };

@@ -1,0 +1,70 @@
+/**
+ * What memory, file and SQLite each do in their own way: keep grants, tickets, fence counters and audit chains, and
+ * change them in one atomic step under a guard. Everything else about locks is written once, in `local-store.ts` and the
+ * operations beside it.
+ */
+import type { AuditDraft, AuditEntry } from "../lock/audit.js";
+import type { Neighbourhood } from "../lock/decide.js";
+import type { Grant, Ticket } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
+import type { Settings } from "../lock/settings.js";
+import type { Instant } from "../lock/time.js";
+import type { AuditPage, BadEntry, ListPage } from "./contract.js";
+
+/** What the guard shows to whoever holds it. */
+export interface LedgerView {
+  /** Read after the guard was taken: time spent waiting for it counts. */
+  readonly now: Instant;
+  /** Grants and tickets on these keys, above and below them, each once. */
+  near(keys: readonly Key[]): Neighbourhood;
+  find(resource: Key, lockId: string): Grant | null;
+  /** The next fencing token of a tree: higher than any before it, whatever crashed in between. */
+  mint(tree: Key): number;
+  /** A number for a new ticket that sorts behind every ticket in these trees. */
+  nextTicketNumber(): number;
+}
+
+/** What a step changes. All of it becomes true at once, or nothing. */
+export interface Changes {
+  /** New grants, and old ones with new values (found by their id). */
+  readonly puts?: readonly Grant[];
+  readonly drops?: readonly Grant[];
+  readonly ticketPuts?: readonly Ticket[];
+  readonly ticketDrops?: readonly Ticket[];
+  readonly audit?: readonly AuditDraft[];
+  /** Must survive a power cut before it is acknowledged. */
+  readonly durable?: boolean;
+  /** Waiters to tell once it is done. */
+  readonly wake?: readonly Ticket[];
+}
+
+export interface Outcome<T> {
+  readonly result: T;
+  readonly changes: Changes | null;
+}
+
+/** Limits how many trees, and so how many fences, one step can need. */
+export const MAX_KEYS = 64;
+
+export interface Ledger {
+  readonly url: string;
+  readonly settings: Settings;
+  /**
+   * Takes the guards of these trees, runs `body` and writes the changes it asks for. `body` is synchronous, may throw to
+   * change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time.
+   */
+  transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T>;
+  readonly records: LedgerRecords;
+  close(): void;
+}
+
+/** Reading without the guard: each grant is seen as it was or as it is, never half. */
+export interface LedgerRecords {
+  near(key: Key): Neighbourhood;
+  lastFence(tree: Key): number;
+  list(page: ListPage): Grant[];
+  heads(): Map<Key, number>;
+  audit(page: AuditPage): AuditEntry[];
+  /** The first entry of the chain that is not as it was written, or null, and how many were read. */
+  checkChain(tree: Key): { entries: number; bad: BadEntry | null };
+}

@@ -1,0 +1,31 @@
+/** Who in this process listens for wake-ups, by process nonce and ticket. */
+
+export interface Listeners {
+  add(nonce: string, ticketId: string, onWake: () => void): Disposable;
+  /** False when nobody here waits with this ticket. */
+  callOne(nonce: string, ticketId: string): boolean;
+  callAll(nonce: string): void;
+}
+
+export function createListeners(): Listeners {
+  const byNonce = new Map<string, Map<string, () => void>>();
+  return {
+    add(nonce, ticketId, onWake) {
+      const tickets = byNonce.get(nonce) ?? new Map<string, () => void>();
+      byNonce.set(nonce, tickets.set(ticketId, onWake));
+      return {
+        [Symbol.dispose]() {
+          tickets.delete(ticketId);
+        },
+      };
+    },
+    callOne(nonce, ticketId) {
+      const onWake = byNonce.get(nonce)?.get(ticketId);
+      onWake?.();
+      return onWake !== undefined;
+    },
+    callAll(nonce) {
+      for (const onWake of [...(byNonce.get(nonce)?.values() ?? [])]) onWake();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
+import { type Key, treeOf } from "../lock/key.js";
+import { createNodeOrder } from "../lock/order.js";
+import type { Fence, Locks, Reader, Store } from "./contract.js";
+import type { Ledger, LedgerView, Outcome } from "./ledger.js";
+import { acquire } from "./operations/acquire.js";
+import type { OperationContext } from "./operations/context.js";
+import { downgrade, upgrade } from "./operations/convert.js";
+import { end } from "./operations/end.js";
+import { leave } from "./operations/leave.js";
+import { requireWriter } from "./operations/live-grant.js";
+import { release } from "./operations/release.js";
+import { renew, resume } from "./operations/renew.js";
+import { verify } from "./operations/verify.js";
+import type { Surroundings } from "./surroundings.js";
+
+export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
+  const { settings } = ledger;
+  const context: OperationContext = {
+    settings,
+    order: createNodeOrder(settings.levels),
+    witness: surroundings.witness,
+  };
+  const { wakeUps } = surroundings;
+
+  async function transact<T>(
+    about: readonly { readonly resource: Key }[],
+    body: (view: LedgerView) => Outcome<T>,
+  ): Promise<T> {
+    let outcome: Outcome<T> | undefined;
+    const result = await ledger.transact(treesOf(about), (view) => {
+      outcome = body(view);
+      return outcome;
+    });
+    for (const ticket of outcome?.changes?.wake ?? []) wakeUps.wake(ticket);
+    return result;
+  }
+
+  const locks: Locks = {
+    acquire: (request) => transact(request.wants, (view) => acquire(view, request, context)),
+    upgrade: (request) => transact([request.grant], (view) => upgrade(view, request, context)),
+    downgrade: (grant, party) => transact([grant], (view) => downgrade(view, grant, party, context)),
+    renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
+    resume: (grants, tokenHash, party) => transact(grants, (view) => resume(view, grants, tokenHash, party)),
+    release: (grants, party) => transact(grants, (view) => release(view, grants, party, context)),
+    leave: (ticketId, wants, party, report) =>
+      transact(wants, (view) => leave(view, ticketId, wants, party, report, context)),
+    end: (request) => transact([request], (view) => end(view, request, context)),
+  };
+
+  const fence: Fence = {
+    verify: (resource, fencingToken) => transact([{ resource }], (view) => verify(view, resource, fencingToken)),
+    commit: (grants, write) =>
+      transact(grants, (view) => {
+        for (const grant of grants) requireWriter(view, grant);
+        return { result: write(), changes: null };
+      }),
+  };
+
+  return {
+    url: ledger.url,
+    settings,
+    locks,
+    fence,
+    reader: createReader(ledger),
+    wakeUps,
+    prove: (nonce, about) => surroundings.prove(nonce, about),
+    async close() {
+      ledger.close();
+      surroundings.close();
+    },
+  };
+}
+
+function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {
+  const [first] = about;
+  if (about.length === 1 && first !== undefined) return [treeOf(first.resource)];
+  return [...new Set(about.map(({ resource }) => treeOf(resource)))].sort();
+}
+
+function createReader({ records, settings }: Ledger): Reader {
+  return {
+    async inspect(resource) {
+      const { grants, tickets, unreadable } = records.near(resource);
+      const waiters = [...tickets].sort((a, b) => a.number - b.number);
+      return { resource, grants, waiters, unreadable, fencingToken: records.lastFence(treeOf(resource)), settings };
+    },
+    list: async (page) => records.list(page),
+    audit: async (page) => records.audit(page),
+    auditHeads: async () => records.heads(),
+    async verifyAudit(tree) {
+      const trees = tree === null ? [...records.heads().keys()] : [tree];
+      const checked = trees.map((each) => records.checkChain(each));
+      const bad = checked.flatMap((check) => (check.bad === null ? [] : [check.bad]));
+      const entries = checked.reduce((sum, check) => sum + check.entries, 0);
+      return { ok: bad.length === 0, chains: trees.length, entries, bad };
+    },
+  };
+}

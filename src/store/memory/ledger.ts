@@ -1,0 +1,130 @@
+/** The reference model: everything in one process, in the plainest way that could be right. */
+import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
+import type { Neighbourhood } from "../../lock/decide.js";
+import type { Grant, Ticket } from "../../lock/grant.js";
+import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { byNumber } from "../../lock/line.js";
+import type { Settings } from "../../lock/settings.js";
+import type { Clock } from "../../support/clock.js";
+import type { AuditPage, ListPage } from "../contract.js";
+import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
+
+interface Tree {
+  readonly grants: Map<string, Grant>;
+  readonly tickets: Map<string, Ticket>;
+  readonly lines: string[];
+  head: typeof EMPTY_CHAIN;
+  fence: number;
+}
+
+export function createMemoryLedger(url: string, settings: Settings, clock: Clock): Ledger {
+  const trees = new Map<Key, Tree>();
+  let ticketNumber = 0;
+
+  const treeAt = (name: Key): Tree => {
+    let tree = trees.get(name);
+    if (tree === undefined) {
+      tree = { grants: new Map(), tickets: new Map(), lines: [], head: EMPTY_CHAIN, fence: clock().wallMs };
+      trees.set(name, tree);
+    }
+    return tree;
+  };
+
+  const near = (keys: readonly Key[]): Neighbourhood => {
+    const related = (resource: Key): boolean =>
+      keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
+    const around = [...new Set(keys.map(treeOf))].map(treeAt);
+    return {
+      grants: around.flatMap((tree) => [...tree.grants.values()].filter((grant) => related(grant.resource))),
+      tickets: uniqueTickets(
+        around.flatMap((tree) =>
+          [...tree.tickets.values()].filter((ticket) => ticket.wants.some((want) => related(want.resource))),
+        ),
+      ),
+      unreadable: [],
+    };
+  };
+
+  const apply = (changes: Changes): void => {
+    for (const grant of changes.drops ?? []) treeAt(treeOf(grant.resource)).grants.delete(grant.lockId);
+    for (const grant of changes.puts ?? []) treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
+    for (const ticket of changes.ticketDrops ?? [])
+      for (const tree of ticketTrees(ticket)) treeAt(tree).tickets.delete(ticket.ticketId);
+    for (const ticket of changes.ticketPuts ?? [])
+      for (const tree of ticketTrees(ticket)) treeAt(tree).tickets.set(ticket.ticketId, ticket);
+    for (const draft of changes.audit ?? []) {
+      const tree = treeAt(treeOf(draft.resource));
+      const { line, head } = chain(tree.head, draft);
+      tree.lines.push(line);
+      tree.head = head;
+    }
+  };
+
+  const audit = (page: AuditPage): AuditEntry[] => {
+    const found: AuditEntry[] = [];
+    for (const line of (trees.get(page.tree)?.lines ?? []).slice(page.afterSeq)) {
+      const entry = parseEntry(line);
+      if (matches(entry, page)) found.push(entry);
+      if (found.length === page.limit) break;
+    }
+    return found;
+  };
+
+  return {
+    url,
+    settings,
+    async transact<T>(_trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
+      const { result, changes } = body({
+        now: clock(),
+        near,
+        find: (resource, lockId) => treeAt(treeOf(resource)).grants.get(lockId) ?? null,
+        mint: (tree) => ++treeAt(tree).fence,
+        nextTicketNumber: () => ++ticketNumber,
+      });
+      if (changes !== null) apply(changes);
+      return result;
+    },
+    records: {
+      near: (key) => near([key]),
+      lastFence: (tree) => trees.get(tree)?.fence ?? 0,
+      list: (page) => pageOf([...trees.values()].flatMap((tree) => [...tree.grants.values()]), page),
+      heads: () => new Map([...trees].filter(([, tree]) => tree.head.seq > 0).map(([name, tree]) => [name, tree.head.seq])),
+      audit,
+      checkChain(name) {
+        const tree = trees.get(name);
+        let head = EMPTY_CHAIN;
+        for (const line of tree?.lines ?? []) {
+          const next = follow(head, line);
+          if (next === null) return { entries: head.seq, bad: { tree: name, seq: head.seq + 1, why: "altered" } };
+          head = next;
+        }
+        return { entries: head.seq, bad: null };
+      },
+    },
+    close() {},
+  };
+}
+
+function ticketTrees(ticket: Ticket): Set<Key> {
+  return new Set(ticket.wants.map((want) => treeOf(want.resource)));
+}
+
+function uniqueTickets(tickets: readonly Ticket[]): Ticket[] {
+  return [...new Map(tickets.map((ticket) => [ticket.ticketId, ticket])).values()].sort(byNumber);
+}
+
+/** A page of grants in the order of keys, then ids. */
+function pageOf(grants: readonly Grant[], { prefix, after, limit }: ListPage): Grant[] {
+  return grants
+    .filter((grant) => prefix === null || isWithin(grant.resource, prefix))
+    .filter((grant) => after === null || byPlace(grant, after) > 0)
+    .sort(byPlace)
+    .slice(0, limit);
+}
+
+type Place = Pick<Grant, "resource" | "lockId">;
+
+function byPlace(a: Place, b: Place): number {
+  if (a.resource !== b.resource) return a.resource < b.resource ? -1 : 1;
+  return a.lockId < b.lockId ? -1 : a.lockId > b.lockId ? 1 : 0;
+}

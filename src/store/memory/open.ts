@@ -1,0 +1,58 @@
+/** `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
+import { DEFAULT_SETTINGS, type Settings, assertAgree } from "../../lock/settings.js";
+import type { Clock } from "../../support/clock.js";
+import type { Store } from "../contract.js";
+import type { Ledger } from "../ledger.js";
+import { createListeners } from "../listeners.js";
+import { createLocalStore } from "../local-store.js";
+import type { Surroundings } from "../surroundings.js";
+import { createMemoryLedger } from "./ledger.js";
+
+interface Shared {
+  readonly ledger: Ledger;
+  readonly alive: Set<string>;
+  readonly listeners: ReturnType<typeof createListeners>;
+  users: number;
+}
+
+const shared = new Map<string, Shared>();
+
+export function openMemoryStore(url: string, stated: Partial<Settings>, clock: Clock): Store {
+  let memory = shared.get(url);
+  if (memory === undefined) {
+    const ledger = createMemoryLedger(url, { ...DEFAULT_SETTINGS, ...stated }, clock);
+    memory = { ledger, alive: new Set(), listeners: createListeners(), users: 0 };
+    shared.set(url, memory);
+  }
+  assertAgree(memory.ledger.settings, stated);
+  memory.users += 1;
+  return createLocalStore(memory.ledger, createSurroundings(url, memory));
+}
+
+/** A client that closes counts as dead from then on, as a process that ends does elsewhere. */
+function createSurroundings(url: string, memory: Shared): Surroundings {
+  const mine = new Set<string>();
+  const { alive, listeners } = memory;
+  return {
+    witness: {
+      life: (of) => (of.proof.kind === "none" ? "unknown" : alive.has(of.nonce) ? "alive" : "dead"),
+      hasActiveJob: () => false,
+    },
+    wakeUps: {
+      listen: (nonce, ticketId, onWake) => listeners.add(nonce, ticketId, onWake),
+      wake: (ticket) => void listeners.callOne(ticket.nonce, ticket.ticketId),
+      close() {},
+    },
+    prove(nonce) {
+      mine.add(nonce);
+      alive.add(nonce);
+      return { kind: "file", file: "memory", inherited: false };
+    },
+    close() {
+      for (const nonce of mine) alive.delete(nonce);
+      mine.clear();
+      memory.users -= 1;
+      if (memory.users === 0) shared.delete(url);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * Acquire: decide, then grant everything or nothing. Meeting a recoverable grant it steals: the old grant ends, the new
+ * one begins with a higher fencing token, and both are on record, in one step. However many try at once, the guard lets
+ * them in one after the other, and whoever comes second finds the new grant.
+ */
+import { randomUUID } from "node:crypto";
+import type { AuditDraft } from "../../lock/audit.js";
+import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
+import type { Grant, Want } from "../../lock/grant.js";
+import { type Key, treeOf } from "../../lock/key.js";
+import { profileOf } from "../../lock/settings.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { AcquireRequest, Answer } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { reportContention, standInLine, ticketOf, wakeAfter } from "./queue.js";
+
+export function acquire(view: LedgerView, request: AcquireRequest, context: OperationContext): Outcome<Answer> {
+  const near = view.near(request.wants.map((want) => want.resource));
+  const ticket = ticketOf(near, request);
+  const decision = decide(
+    near,
+    {
+      wants: request.wants,
+      presented: new Set(request.presented.map((held) => held.tokenHash)),
+      holds: request.presented.map((held) => held.resource),
+      ticket,
+      upgradeOf: null,
+      strictOrder: request.strictOrder,
+    },
+    { now: view.now, ...context },
+  );
+  if (decision.kind === "refuse") throw refused(view, near, request.wants, decision);
+  if (decision.kind === "wait")
+    return standInLine(view, near, decision, {
+      wants: request.wants,
+      waiting: request,
+      party: request.party,
+      ticket,
+      upgradeOf: null,
+    });
+  if (request.mustSteal && decision.ends.length === 0) throw nothingToSteal(request.wants);
+
+  const grants = issue(view, request, decision.covers, context);
+  const gone = decision.ends.map((ending) => ending.grant);
+  return {
+    result: { kind: "granted", grants },
+    changes: {
+      puts: grants,
+      drops: gone,
+      ticketDrops: ticket === null ? [] : [ticket],
+      audit: auditGrants(view, request, grants, decision.ends),
+      durable: request.detached,
+      wake: wakeAfter(view, near, context, { gone, come: grants, left: ticket }),
+    },
+  };
+}
+
+/** Fences are minted in the global order, answers come in the order asked for. */
+function issue(
+  view: LedgerView,
+  request: AcquireRequest,
+  covers: ReadonlyMap<Key, Grant>,
+  { order, settings }: OperationContext,
+): Grant[] {
+  const fences = new Map<Key, number>();
+  for (const { resource } of [...request.wants].sort((a, b) => order(a.resource, b.resource)))
+    fences.set(resource, covers.get(resource)?.fencingToken ?? view.mint(treeOf(resource)));
+  return request.wants.map((want) => newGrant(view, request, want, fences, covers.get(want.resource), settings));
+}
+
+function newGrant(
+  view: LedgerView,
+  request: AcquireRequest,
+  want: Want,
+  fences: ReadonlyMap<Key, number>,
+  cover: Grant | undefined,
+  settings: OperationContext["settings"],
+): Grant {
+  const { party } = request;
+  const profile = profileOf(want.resource, settings);
+  if (profile === "strict" && request.detached)
+    throw new HoldfastError(
+      "E_INVALID_ARGUMENT",
+      `detached: ${want.resource} has the profile strict, which only proof of death ends; a detached grant has no process`,
+      { details: { field: "detached" }, next: ["Bind it to a process (`pid`) or hold it from one."] },
+    );
+  return {
+    lockId: randomUUID(),
+    resource: want.resource,
+    mode: want.mode,
+    permits: want.permits,
+    owner: party.owner,
+    holderId: party.holderId,
+    nonce: party.nonce,
+    createdAt: view.now.wallMs,
+    renewedAt: view.now,
+    leaseMs: request.leaseMs,
+    graceMs: request.graceMs ?? request.leaseMs,
+    renewals: 0,
+    fencingToken: fences.get(want.resource) ?? 0,
+    tokenHash: request.tokenHash,
+    profile,
+    detached: request.detached,
+    cover: cover?.lockId ?? null,
+    proof: party.proof,
+    metadata: request.metadata,
+  };
+}
+
+function auditGrants(
+  view: LedgerView,
+  request: AcquireRequest,
+  grants: readonly Grant[],
+  ends: readonly Ending[],
+): AuditDraft[] {
+  const trees = new Set(grants.map((grant) => treeOf(grant.resource)));
+  const shared = trees.size > 1 ? { op_id: randomUUID() } : {};
+  const stolen = ends.map(({ grant, recovery }) => {
+    const taker = grants.find((fresh) => treeOf(fresh.resource) === treeOf(grant.resource));
+    return entryFor(view, "stolen", grant, request.party, {
+      ...shared,
+      reason: recovery.reason,
+      evidence: recovery.evidence,
+      previous: previousHolder(grant),
+      old_fencing_token: grant.fencingToken,
+      new_fencing_token: taker?.fencingToken ?? null,
+      by_lock_id: taker?.lockId ?? null,
+    });
+  });
+  const granted = grants.map((grant) => {
+    const details: Record<string, unknown> = { ...shared, mode: grant.mode, lease_ms: grant.leaseMs };
+    if (grant.permits !== null) details["permits"] = grant.permits;
+    if (grant.detached) details["detached"] = true;
+    if (grant.cover !== null) details["nested_in"] = grant.cover;
+    return entryFor(view, "granted", grant, request.party, details);
+  });
+  return [...stolen, ...granted];
+}
+
+/** The error for a decision that no waiting would change. */
+export function refused(
+  view: LedgerView,
+  near: Neighbourhood,
+  wants: readonly Want[],
+  decision: Extract<Decision, { kind: "refuse" }>,
+): HoldfastError {
+  const field = decision.code === "E_INVALID_ARGUMENT" ? { field: decision.why.split(":", 1)[0] } : {};
+  return new HoldfastError(decision.code, decision.why, {
+    details: { ...field, contention: reportContention(view, near, wants, decision.holders, null) },
+  });
+}
+
+function nothingToSteal(wants: readonly Want[]): HoldfastError {
+  const keys = wants.map((want) => want.resource).join(", ");
+  return new HoldfastError("E_NOT_FOUND", `there is no stale lock on ${keys} to steal`, {
+    next: ["Acquire it: it is free."],
+  });
+}

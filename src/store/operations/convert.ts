@@ -1,0 +1,90 @@
+/** Upgrade and downgrade: a grant changes its mode and nobody gets in between. */
+import { decide } from "../../lock/decide.js";
+import type { Grant, Want } from "../../lock/grant.js";
+import { treeOf } from "../../lock/key.js";
+import { HoldfastError, invalidArgument } from "../../support/errors.js";
+import type { Answer, GrantRef, Party, UpgradeRequest } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import { refused } from "./acquire.js";
+import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { requireOwn } from "./live-grant.js";
+import { standInLine, ticketOf, wakeAfter } from "./queue.js";
+import { nestedIn } from "./release.js";
+
+export function upgrade(view: LedgerView, request: UpgradeRequest, context: OperationContext): Outcome<Answer> {
+  const current = requireOwn(view, request.grant);
+  if (current.mode === "write") return { result: { kind: "granted", grants: [current] }, changes: null };
+  if (current.mode === "read")
+    throw invalidArgument("mode", `a reader cannot upgrade: take ${current.resource} as upgradeable from the start`);
+
+  const wants: Want[] = [{ resource: current.resource, mode: "write", permits: null }];
+  const near = view.near([current.resource]);
+  const ticket = ticketOf(near, request);
+  const decision = decide(
+    near,
+    {
+      wants,
+      presented: new Set([current.tokenHash, ...request.presented.map((held) => held.tokenHash)]),
+      holds: [current.resource, ...request.presented.map((held) => held.resource)],
+      ticket,
+      upgradeOf: current,
+      strictOrder: false,
+    },
+    { now: view.now, ...context },
+  );
+  if (decision.kind === "refuse") throw refused(view, near, wants, decision);
+  if (decision.kind === "wait") {
+    const { party } = request;
+    return standInLine(view, near, decision, { wants, waiting: request, party, ticket, upgradeOf: current.lockId });
+  }
+  const upgraded: Grant = { ...current, mode: "write", fencingToken: view.mint(treeOf(current.resource)) };
+  return {
+    result: { kind: "granted", grants: [upgraded] },
+    changes: {
+      puts: [upgraded],
+      drops: decision.ends.map((ending) => ending.grant),
+      ticketDrops: ticket === null ? [] : [ticket],
+      durable: current.detached,
+      audit: [
+        ...decision.ends.map(({ grant, recovery }) =>
+          entryFor(view, "stolen", grant, request.party, {
+            ...recovery,
+            previous: previousHolder(grant),
+            old_fencing_token: grant.fencingToken,
+            new_fencing_token: upgraded.fencingToken,
+            by_lock_id: upgraded.lockId,
+          }),
+        ),
+        entryFor(view, "upgraded", upgraded, request.party, { mode: "write", old_fencing_token: current.fencingToken }),
+      ],
+    },
+  };
+}
+
+export function downgrade(
+  view: LedgerView,
+  ref: GrantRef,
+  party: Party,
+  context: OperationContext,
+): Outcome<Grant> {
+  const current = requireOwn(view, ref);
+  if (current.permits !== null) throw invalidArgument("mode", "a permit has no mode to lower");
+  if (current.mode === "read") return { result: current, changes: null };
+  const near = view.near([current.resource]);
+  const inner = nestedIn(near, [current]);
+  if (inner.length > 0)
+    throw new HoldfastError(
+      "E_LOCK_ORDER",
+      `${inner.map((grant) => grant.resource).join(", ")} nests in ${current.resource} and must be released first`,
+    );
+  const lowered: Grant = { ...current, mode: "read" };
+  return {
+    result: lowered,
+    changes: {
+      puts: [lowered],
+      durable: current.detached,
+      audit: [entryFor(view, "downgraded", lowered, party, { mode: "read", from: current.mode })],
+      wake: wakeAfter(view, near, context, { come: [lowered] }),
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** Standing in line: taking a ticket, keeping it fresh, giving it back, and whom to wake when something changed. */
+import { randomUUID } from "node:crypto";
+import { type Contention, contentionReport } from "../../lock/contention.js";
+import type { Decision, Neighbourhood } from "../../lock/decide.js";
+import type { Grant, Ticket, Want } from "../../lock/grant.js";
+import { nextInLine, standsInTheWay } from "../../lock/line.js";
+import { conflictNode } from "../../lock/marks.js";
+import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
+import type { Answer, Party, Waiting } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import type { OperationContext } from "./context.js";
+
+/** Refreshed this often at most, so that a waiter that looks often does not write often. */
+const REFRESH_AFTER_MS = TICKET_LEASE_MS / 5;
+
+type Blocked = Extract<Decision, { kind: "wait" }>;
+
+export interface QueuedRequest {
+  readonly wants: readonly Want[];
+  readonly waiting: Waiting;
+  readonly party: Party;
+  readonly ticket: Ticket | null;
+  readonly upgradeOf: string | null;
+}
+
+export function ticketOf(near: Neighbourhood, { ticketId }: Waiting): Ticket | null {
+  return ticketId === null ? null : (near.tickets.find((ticket) => ticket.ticketId === ticketId) ?? null);
+}
+
+/** The answer to a request that cannot go now: a place in line, or the conflict when it does not want to wait. */
+export function standInLine(
+  view: LedgerView,
+  near: Neighbourhood,
+  blocked: Blocked,
+  request: QueuedRequest,
+): Outcome<Answer> {
+  const contention = reportContention(view, near, request.wants, blocked.holders, request.ticket);
+  if (request.waiting.waitMs <= 0) return { result: { kind: "conflict", contention }, changes: null };
+
+  const ticket = request.ticket ?? newTicket(view, request);
+  const isFresh = request.ticket !== null && view.now.bootMs - request.ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
+  const lapsed = near.tickets.filter((other) => other !== request.ticket && !ticketStands(other, view.now));
+  const isNext = blocked.behind === null;
+  const result: Answer = { kind: "queued", ticketId: ticket.ticketId, isNext, contention };
+  if (isFresh && lapsed.length === 0) return { result, changes: null };
+  return { result, changes: { ticketPuts: [{ ...ticket, refreshedAt: view.now }], ticketDrops: lapsed } };
+}
+
+function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf }: QueuedRequest): Ticket {
+  return {
+    ticketId: waiting.ticketId ?? randomUUID(),
+    number: upgradeOf === null ? view.nextTicketNumber() : 0,
+    wants,
+    owner: party.owner,
+    holderId: party.holderId,
+    nonce: party.nonce,
+    proof: party.proof,
+    enteredAt: view.now,
+    waitMs: waiting.waitMs,
+    refreshedAt: view.now,
+    upgradeOf,
+  };
+}
+
+export function reportContention(
+  view: LedgerView,
+  near: Neighbourhood,
+  wants: readonly Want[],
+  holders: readonly Grant[],
+  mine: Ticket | null,
+): Contention {
+  const first = holders[0];
+  const blocked = first === undefined ? undefined : wants.find((want) => conflictNode(first, want) !== null);
+  const waiting = near.tickets.filter(
+    (ticket) => ticket !== mine && ticketStands(ticket, view.now) && standsInTheWay(ticket, wants),
+  );
+  const resource = blocked?.resource ?? wants[0]?.resource;
+  if (resource === undefined) throw new RangeError("a request wants at least one key");
+  return contentionReport(resource, holders, waiting, view.now);
+}
+
+/** The waiters to wake once `gone` is no longer held and `come` is. */
+export function wakeAfter(
+  view: LedgerView,
+  near: Neighbourhood,
+  context: OperationContext,
+  { gone = [], come = [], left = null }: { gone?: readonly Grant[]; come?: readonly Grant[]; left?: Ticket | null },
+): Ticket[] {
+  if (near.tickets.length === 0) return [];
+  const replaced = new Set([...gone, ...come].map((grant) => grant.lockId));
+  const held = [...near.grants.filter((grant) => !replaced.has(grant.lockId)), ...come];
+  const waiting = near.tickets.filter((ticket) => ticket.ticketId !== left?.ticketId);
+  return nextInLine(waiting, held, view.now, context.witness);
+}

@@ -1,0 +1,62 @@
+/** Release: only the holder, by its own ids, so that it can never take away what a successor holds. */
+import { randomUUID } from "node:crypto";
+import type { Neighbourhood } from "../../lock/decide.js";
+import type { Grant } from "../../lock/grant.js";
+import { treeOf } from "../../lock/key.js";
+import { recoverable } from "../../lock/profile.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { GrantRef, Party } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { findOwn, notHeld } from "./live-grant.js";
+import { wakeAfter } from "./queue.js";
+
+export function release(
+  view: LedgerView,
+  refs: readonly GrantRef[],
+  party: Party,
+  context: OperationContext,
+): Outcome<void> {
+  const gone = refs.map((ref) => findOwn(view, ref)).filter((grant) => grant !== null);
+  const first = refs[0];
+  if (gone.length === 0 && first !== undefined)
+    throw notHeld(first.resource, `you do not hold ${refs.map((ref) => ref.resource).join(", ")} (any more)`);
+
+  const near = view.near(gone.map((grant) => grant.resource));
+  const inner = nestedIn(near, gone);
+  const dead = inner.flatMap((grant) => {
+    const recovery = recoverable(grant, view.now, context.witness);
+    return recovery === null ? [] : [{ grant, recovery }];
+  });
+  if (dead.length < inner.length)
+    throw new HoldfastError(
+      "E_LOCK_ORDER",
+      `${inner.map((grant) => grant.resource).join(", ")} nests in what is to be released and must be released first`,
+    );
+  const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
+  const drops = [...gone, ...inner];
+  return {
+    result: undefined,
+    changes: {
+      drops,
+      durable: gone.some((grant) => grant.detached),
+      audit: [
+        ...dead.map(({ grant, recovery }) =>
+          entryFor(view, "recovered", grant, party, { ...shared, ...recovery, previous: previousHolder(grant) }),
+        ),
+        ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
+      ],
+      wake: wakeAfter(view, near, context, { gone: drops }),
+    },
+  };
+}
+
+/** Grants that nest in one of `outer` and are not among them. */
+export function nestedIn(near: Neighbourhood, outer: readonly Grant[]): Grant[] {
+  return near.grants.filter(
+    (grant) =>
+      grant.cover !== null &&
+      outer.some((cover) => cover.lockId === grant.cover) &&
+      !outer.some((other) => other.lockId === grant.lockId),
+  );
+}

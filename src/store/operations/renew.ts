@@ -1,0 +1,60 @@
+/** Renewal extends a lease; resuming turns a lapsed one that nobody has ended into a new grant with a new token. */
+import { randomUUID } from "node:crypto";
+import type { Grant } from "../../lock/grant.js";
+import { treeOf } from "../../lock/key.js";
+import { isExpired } from "../../lock/profile.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { GrantRef, Party } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import { entryFor } from "./context.js";
+import { findOwn, notHeld, requireOwn } from "./live-grant.js";
+
+export function renew(
+  view: LedgerView,
+  refs: readonly GrantRef[],
+  leaseMs: number | null,
+): Outcome<readonly Grant[]> {
+  const renewed = refs.map((ref): Grant => {
+    const grant = requireOwn(view, ref);
+    return { ...grant, renewedAt: view.now, leaseMs: leaseMs ?? grant.leaseMs, renewals: grant.renewals + 1 };
+  });
+  return { result: renewed, changes: { puts: renewed, durable: renewed.some((grant) => grant.detached) } };
+}
+
+export function resume(
+  view: LedgerView,
+  refs: readonly GrantRef[],
+  tokenHash: string,
+  party: Party,
+): Outcome<readonly Grant[]> {
+  const old = refs.map((ref) => {
+    const grant = findOwn(view, ref);
+    if (grant === null) throw notHeld(ref.resource, `somebody has ended your grant on ${ref.resource} meanwhile`);
+    if (!isExpired(grant, view.now))
+      throw new HoldfastError("E_INVALID_ARGUMENT", `the lease on ${ref.resource} has not run out: renew it`);
+    if (grant.cover !== null)
+      throw new HoldfastError("E_LOCK_EXPIRED", `${ref.resource} nests in another lease: resume that one`);
+    return grant;
+  });
+  const resumed = old.map(
+    (grant): Grant => ({
+      ...grant,
+      lockId: randomUUID(),
+      fencingToken: view.mint(treeOf(grant.resource)),
+      tokenHash,
+      createdAt: view.now.wallMs,
+      renewedAt: view.now,
+      renewals: 0,
+    }),
+  );
+  const audit = resumed.map((grant, at) =>
+    entryFor(view, "resumed", grant, party, {
+      old_lock_id: old[at]?.lockId ?? null,
+      old_fencing_token: old[at]?.fencingToken ?? null,
+    }),
+  );
+  return {
+    result: resumed,
+    changes: { puts: resumed, drops: old, audit, durable: old.some((grant) => grant.detached) },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Wake-ups through the proof file: a waiter watches its own `alive/<nonce>`, and whoever makes room writes one byte into
+ * the file of the next in line. One watch per process however many wait in it, and nobody else is woken. A wake-up that
+ * gets lost costs a poll, never the lock.
+ */
+import { closeSync, type FSWatcher, openSync, watch, writeSync } from "node:fs";
+import { join } from "node:path";
+import { WAKE_BYTE_AT } from "../support/proof-of-life.js";
+import { createListeners } from "./listeners.js";
+import type { Waker } from "./surroundings.js";
+
+export function createProofFileWakeUps(dir: string): Waker {
+  const listeners = createListeners();
+  const watchers = new Map<string, FSWatcher>();
+
+  const startWatching = (nonce: string): void => {
+    if (watchers.has(nonce)) return;
+    try {
+      const watcher = watch(join(dir, nonce), { persistent: false }, () => listeners.callAll(nonce));
+      watcher.on("error", () => stopWatching(nonce));
+      watchers.set(nonce, watcher);
+    } catch {
+      // Out of watches: the waiter polls.
+    }
+  };
+  const stopWatching = (nonce: string): void => {
+    watchers.get(nonce)?.close();
+    watchers.delete(nonce);
+  };
+
+  return {
+    listen(nonce, ticketId, onWake) {
+      startWatching(nonce);
+      return listeners.add(nonce, ticketId, onWake);
+    },
+    wake(ticket) {
+      if (listeners.callOne(ticket.nonce, ticket.ticketId)) return;
+      try {
+        const fd = openSync(join(dir, ticket.nonce), "r+");
+        writeSync(fd, "\n", WAKE_BYTE_AT);
+        closeSync(fd);
+      } catch {
+        // Gone, or another user's: it polls, or it is dead and loses its place.
+      }
+    },
+    close() {
+      for (const nonce of watchers.keys()) stopWatching(nonce);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * What a store on one machine needs of its surroundings: how to tell whether a holder lives, and how to wake a waiter.
+ * File and SQLite share one way (a folder of proof files), memory has its own.
+ */
+import type { Grant, Proof, Ticket } from "../lock/grant.js";
+import type { Life, Witness } from "../lock/profile.js";
+import { pidNamespace, startTimeOf, thisMachine } from "../support/machine.js";
+import { openProofOfLife, type ProofOfLife, probeLife } from "../support/proof-of-life.js";
+import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
+import type { WakeUps } from "./contract.js";
+
+export interface Waker extends WakeUps {
+  wake(ticket: Ticket): void;
+  close(): void;
+}
+
+export interface Surroundings {
+  readonly witness: Witness;
+  readonly wakeUps: Waker;
+  prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
+  close(): void;
+}
+
+/** Surroundings of the stores whose clients are processes of one machine. */
+export function openProofFolder(dir: string): Surroundings {
+  const proofs = new Map<string, ProofOfLife>();
+  const wakeUps = createProofFileWakeUps(dir);
+  const life = (of: Grant | Ticket): Life => {
+    const stamp = "renewedAt" in of ? of.renewedAt : of.refreshedAt;
+    if (stamp.bootId !== thisMachine().bootId) return "unknown";
+    switch (of.proof.kind) {
+      case "none":
+        return "unknown";
+      case "pid":
+        return lifeOfPid(of.proof);
+      case "file":
+        return proofs.has(of.nonce) ? "alive" : probeLife(dir, of.nonce, of.proof.file);
+    }
+  };
+  return {
+    witness: { life, hasActiveJob: () => false },
+    wakeUps,
+    prove(nonce, about) {
+      const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);
+      proofs.set(nonce, proof);
+      return { kind: "file", file: proof.identity, inherited: false };
+    },
+    close() {
+      wakeUps.close();
+      for (const proof of proofs.values()) proof.close();
+      proofs.clear();
+    },
+  };
+}
+
+/** A pid counts only together with its start time, in the pid namespace it was seen in. */
+function lifeOfPid(proof: Extract<Proof, { kind: "pid" }>): Life {
+  if (proof.pidNamespace !== pidNamespace()) return "unknown";
+  return startTimeOf(proof.pid) === proof.startTime ? "alive" : "dead";
+}

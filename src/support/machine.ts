@@ -1,0 +1,75 @@
+/** Who and where this process is: machine, boot, and the process among all that ever had its pid. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
+
+export interface Machine {
+  readonly machineId: string;
+  /** Changes with every boot. Containers on one kernel share it, and count as one machine. */
+  readonly bootId: string;
+}
+
+let machine: Machine | undefined;
+
+export function thisMachine(): Machine {
+  machine ??= { machineId: readMachineId(), bootId: readBootId() };
+  return machine;
+}
+
+function readMachineId(): string {
+  return readText("/etc/machine-id") ?? `host-${hostname()}`;
+}
+
+function readBootId(): string {
+  const linux = readText("/proc/sys/kernel/random/boot_id");
+  if (linux !== null) return linux;
+  const mac = process.platform === "darwin" ? runQuietly("sysctl", ["-n", "kern.bootsessionuuid"]) : null;
+  return mac ?? `boot-${hostname()}`;
+}
+
+/** The start time of a process in the kernel's own units, or null when there is no such process (any more). */
+export function startTimeOf(pid: number): string | null {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat !== null) return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  if (process.platform === "linux") return null;
+  return runQuietly("ps", ["-o", "lstart=", "-p", String(pid)]);
+}
+
+/** Names the space in which a pid means something; empty where the system has only one. */
+export function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
+}
+
+/** `host:user:pid:start_time`. */
+export function holderIdOf(pid: number = process.pid): string {
+  return `${hostname()}:${userName()}:${pid}:${startTimeOf(pid) ?? "0"}`;
+}
+
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
+function runQuietly(command: string, args: readonly string[]): string | null {
+  try {
+    const text = execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    return text === "" ? null : text;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Proof of life: a process that holds anything keeps a kernel lock on a file of its own, `alive/<nonce>`, for as long as
+ * it lives. The kernel takes the lock away the moment the process is gone, however it went, so anybody can find out by
+ * trying it: granted means dead. A stopped process keeps its lock. There is no pid to be reused.
+ *
+ * A file that is missing, or is not the very file the record names (same device, inode and time of birth), proves
+ * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
+ */
+import { randomBytes } from "node:crypto";
+import { closeSync, fstatSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { ioError } from "./errors.js";
+import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
+
+/** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
+export const WAKE_BYTE_AT = 511;
+
+export type Life = "alive" | "dead" | "unknown";
+
+export interface ProofOfLife {
+  readonly nonce: string;
+  readonly path: string;
+  /** Tells this file from any other that may later have its name. */
+  readonly identity: string;
+  /** Gives the proof up; call it once nothing is held any more. */
+  close(): void;
+}
+
+export function newNonce(): string {
+  return randomBytes(12).toString("hex");
+}
+
+export function openProofOfLife(dir: string, nonce: string, about: Readonly<Record<string, unknown>>): ProofOfLife {
+  const path = join(dir, nonce);
+  try {
+    mkdirSync(dir, { recursive: true });
+    const fd = openSync(path, "wx+", 0o644);
+    if (!tryLockExclusive(fd)) throw new Error("a new file was locked by someone else");
+    writeSync(fd, `${JSON.stringify({ nonce, ...about }).padEnd(WAKE_BYTE_AT)}\n`);
+    return { nonce, path, identity: identityOf(fd), close: once(() => giveUp(fd, path)) };
+  } catch (error) {
+    throw ioError(error, "create the proof of life", path);
+  }
+}
+
+function giveUp(fd: number, path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Already gone with its folder: nothing is left to prove.
+  }
+  closeSync(fd);
+}
+
+function once(action: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    action();
+  };
+}
+
+function identityOf(fd: number): string {
+  const { dev, ino, birthtimeNs } = fstatSync(fd, { bigint: true });
+  return `${dev}:${ino}:${birthtimeNs}`;
+}
+
+/** Tries the kernel lock of the proof file that a record names by nonce and identity. */
+export function probeLife(dir: string, nonce: string, identity: string): Life {
+  let fd: number;
+  try {
+    fd = openSync(join(dir, nonce), "r");
+  } catch {
+    return "unknown";
+  }
+  try {
+    if (identityOf(fd) !== identity) return "unknown";
+    return tryLockShared(fd) ? "dead" : "alive";
+  } catch {
+    return "unknown";
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -164,7 +164,7 @@ inline apply(grants, ends) {
 #endif
 }
 
-/* After a power cut any unsynced write may be missing, so neither the head nor a file proves anything. */
+/* Any number up to the end of the reserved block may have been given out before the power cut. */
 inline restart_head() {
   d_step {
 #ifdef NO_RESERVE
@@ -179,6 +179,7 @@ inline restart_head() {
   }
 }
 
+/* After a power cut any unsynced write may be missing, so neither the head nor a file proves anything. */
 inline recover_from_cut() {
 #ifdef CUT_LIKE_CRASH
   restart_head()
@@ -200,6 +201,7 @@ inline recover_from_cut() {
 #define HALF_DONE (head_old_boot || entry_grant != 0 || entry_end != 0 || file[head_fence + 1].owner != 0)
 #endif
 
+/* A crash may stop this too; doing it again from the start must end the same. */
 inline replay() {
   if
   :: head_old_boot -> recover_from_cut()
@@ -257,7 +259,7 @@ life:
   {
     atomic {
       if
-      :: mine != 0 -> goto leaving
+      :: mine != 0 -> goto leaving /* its operation failed: all it may still do is let go */
       :: else
       fi;
 next:
@@ -294,7 +296,7 @@ acquire:
 #endif
     d_step { free_guard(); mine = head_fence };
 
-    seen = value;
+    seen = value; /* may happen long after the grant was lost */
     do
     :: /* renew */
       take_guard();
@@ -348,7 +350,7 @@ acquire:
     :: goto leaving
     od;
 
-conflict:
+conflict: /* waits for the grant it met; an invalid end state here means a waiter that is never woken */
     atomic { file[old].owner == 0 || RECOVERABLE(old) -> old = 0; goto acquire };
 
 leaving:
@@ -428,7 +430,8 @@ end:
         entry_grant = 0;
         entry_end = 0
       };
-      /* Of what was not synced, any part may be missing: grant files, the end of the audit, the head. */
+      /* Of what was not synced, any part may be missing: grant files, the end of the audit, the head. The audit may
+         end at any earlier grant; numbers that were never granted are among those, which only adds cases. */
       c = 1;
       do
       :: c < FENCES && file[c].owner == 0 -> c++

@@ -26,10 +26,12 @@ export interface LedgerView {
 
 /** What a step changes. All of it becomes true at once, or nothing. */
 export interface Changes {
-  /** New grants, and old ones with new values (found by their id). */
-  readonly puts?: readonly Grant[];
+  readonly adds?: readonly Grant[];
+  /** Grants that are there already, with new values. */
+  readonly updates?: readonly Grant[];
   readonly drops?: readonly Grant[];
-  readonly ticketPuts?: readonly Ticket[];
+  readonly ticketAdds?: readonly Ticket[];
+  readonly ticketUpdates?: readonly Ticket[];
   readonly ticketDrops?: readonly Ticket[];
   readonly audit?: readonly AuditDraft[];
   /** Must survive a power cut before it is acknowledged. */

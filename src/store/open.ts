@@ -1,5 +1,5 @@
 /** The only place that knows the stores by name. Each is loaded when it is asked for, so none costs the others. */
-import { DEFAULT_SETTINGS, type Settings } from "../lock/settings.js";
+import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import type { Store } from "./contract.js";
@@ -14,7 +14,7 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
     }
     case "file": {
       const { openFileStore } = await import("./file/open.js");
-      return openFileStore(place, stated, clock);
+      return openFileStore();
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/open.js");
@@ -25,9 +25,4 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
         next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
       });
   }
-}
-
-/** Keeps defaults for what the first caller leaves open. */
-export function firstSettings(stated: Partial<Settings>): Settings {
-  return { ...DEFAULT_SETTINGS, ...stated };
 }

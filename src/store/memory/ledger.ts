@@ -47,10 +47,10 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
 
   const apply = (changes: Changes): void => {
     for (const grant of changes.drops ?? []) treeAt(treeOf(grant.resource)).grants.delete(grant.lockId);
-    for (const grant of changes.puts ?? []) treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
+    for (const grant of [...(changes.adds ?? []), ...(changes.updates ?? [])]) treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
     for (const ticket of changes.ticketDrops ?? [])
       for (const tree of ticketTrees(ticket)) treeAt(tree).tickets.delete(ticket.ticketId);
-    for (const ticket of changes.ticketPuts ?? [])
+    for (const ticket of [...(changes.ticketAdds ?? []), ...(changes.ticketUpdates ?? [])])
       for (const tree of ticketTrees(ticket)) treeAt(tree).tickets.set(ticket.ticketId, ticket);
     for (const draft of changes.audit ?? []) {
       const tree = treeAt(treeOf(draft.resource));

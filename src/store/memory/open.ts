@@ -1,7 +1,8 @@
 /** `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
-import { DEFAULT_SETTINGS, type Settings, assertAgree } from "../../lock/settings.js";
+import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
 import type { Store } from "../contract.js";
+import { firstSettings } from "../first-settings.js";
 import type { Ledger } from "../ledger.js";
 import { createListeners } from "../listeners.js";
 import { createLocalStore } from "../local-store.js";
@@ -20,7 +21,7 @@ const shared = new Map<string, Shared>();
 export function openMemoryStore(url: string, stated: Partial<Settings>, clock: Clock): Store {
   let memory = shared.get(url);
   if (memory === undefined) {
-    const ledger = createMemoryLedger(url, { ...DEFAULT_SETTINGS, ...stated }, clock);
+    const ledger = createMemoryLedger(url, firstSettings(stated), clock);
     memory = { ledger, alive: new Set(), listeners: createListeners(), users: 0 };
     shared.set(url, memory);
   }

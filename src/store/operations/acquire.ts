@@ -46,7 +46,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
   return {
     result: { kind: "granted", grants },
     changes: {
-      puts: grants,
+      adds: grants,
       drops: gone,
       ticketDrops: ticket === null ? [] : [ticket],
       audit: auditGrants(view, request, grants, decision.ends),

@@ -41,7 +41,7 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
   return {
     result: { kind: "granted", grants: [upgraded] },
     changes: {
-      puts: [upgraded],
+      updates: [upgraded],
       drops: decision.ends.map((ending) => ending.grant),
       ticketDrops: ticket === null ? [] : [ticket],
       durable: current.detached,
@@ -81,7 +81,7 @@ export function downgrade(
   return {
     result: lowered,
     changes: {
-      puts: [lowered],
+      updates: [lowered],
       durable: current.detached,
       audit: [entryFor(view, "downgraded", lowered, party, { mode: "read", from: current.mode })],
       wake: wakeAfter(view, near, context, { come: [lowered] }),

@@ -38,12 +38,14 @@ export function standInLine(
   if (request.waiting.waitMs <= 0) return { result: { kind: "conflict", contention }, changes: null };
 
   const ticket = request.ticket ?? newTicket(view, request);
-  const isFresh = request.ticket !== null && view.now.bootMs - request.ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
+  const isNew = request.ticket === null;
+  const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
   const lapsed = near.tickets.filter((other) => other !== request.ticket && !ticketStands(other, view.now));
   const isNext = blocked.behind === null;
   const result: Answer = { kind: "queued", ticketId: ticket.ticketId, isNext, contention };
   if (isFresh && lapsed.length === 0) return { result, changes: null };
-  return { result, changes: { ticketPuts: [{ ...ticket, refreshedAt: view.now }], ticketDrops: lapsed } };
+  const refreshed = [{ ...ticket, refreshedAt: view.now }];
+  return { result, changes: { [isNew ? "ticketAdds" : "ticketUpdates"]: refreshed, ticketDrops: lapsed } };
 }
 
 function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf }: QueuedRequest): Ticket {

@@ -18,7 +18,7 @@ export function renew(
     const grant = requireOwn(view, ref);
     return { ...grant, renewedAt: view.now, leaseMs: leaseMs ?? grant.leaseMs, renewals: grant.renewals + 1 };
   });
-  return { result: renewed, changes: { puts: renewed, durable: renewed.some((grant) => grant.detached) } };
+  return { result: renewed, changes: { updates: renewed, durable: renewed.some((grant) => grant.detached) } };
 }
 
 export function resume(
@@ -55,6 +55,6 @@ export function resume(
   );
   return {
     result: resumed,
-    changes: { puts: resumed, drops: old, audit, durable: old.some((grant) => grant.detached) },
+    changes: { adds: resumed, drops: old, audit, durable: old.some((grant) => grant.detached) },
   };
 }

@@ -1,0 +1,1 @@
+export async function openFileStore(): Promise<never> { throw new Error("x"); }

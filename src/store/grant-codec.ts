@@ -1,0 +1,92 @@
+/**
+ * Grants and tickets as stores write them: the public record in its fixed names, and beside it what only the store needs.
+ * Reading checks what is read: a record that makes no sense, or a newer one, is reported as unreadable, never guessed at.
+ */
+import { type Grant, type GrantRecord, type Proof, PROFILES, type Profile, SCHEMA_VERSION, type Ticket, toRecord } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
+import { MODES } from "../lock/mode.js";
+
+/** The store's own part of a grant. */
+export interface GrantDetails {
+  readonly token_hash: string;
+  readonly profile: Profile;
+  readonly permits: number | null;
+  readonly detached: boolean;
+  readonly cover: string | null;
+  readonly proof: Proof;
+  readonly boot_id: string;
+  readonly machine_id: string;
+  readonly renewed_boot_ms: number;
+  readonly grace_ms: number;
+  readonly renewals: number;
+}
+
+export interface StoredGrant extends GrantRecord {
+  readonly store: GrantDetails;
+}
+
+export function encodeGrant(grant: Grant): StoredGrant {
+  return { ...toRecord(grant), store: detailsOf(grant) };
+}
+
+export function detailsOf(grant: Grant): GrantDetails {
+  return {
+    token_hash: grant.tokenHash,
+    profile: grant.profile,
+    permits: grant.permits,
+    detached: grant.detached,
+    cover: grant.cover,
+    proof: grant.proof,
+    boot_id: grant.renewedAt.bootId,
+    machine_id: grant.renewedAt.machineId,
+    renewed_boot_ms: grant.renewedAt.bootMs,
+    grace_ms: grant.graceMs,
+    renewals: grant.renewals,
+  };
+}
+
+/** Throws a plain `Error` that says what is wrong with it. */
+export function decodeGrant(record: StoredGrant): Grant {
+  if (record.schema_version > SCHEMA_VERSION) throw new Error(`written by a newer version (schema ${record.schema_version})`);
+  const { store } = record;
+  const wallMs = Date.parse(record.last_renewed_at);
+  const sane =
+    typeof record.lock_id === "string" &&
+    typeof record.resource === "string" &&
+    MODES.includes(record.mode) &&
+    Number.isSafeInteger(record.fencing_token) &&
+    Number.isFinite(wallMs) &&
+    record.lease_duration_s > 0 &&
+    PROFILES.includes(store?.profile);
+  if (!sane) throw new Error("fields are missing or make no sense");
+  return {
+    lockId: record.lock_id,
+    resource: record.resource as Key,
+    mode: record.mode,
+    permits: store.permits,
+    owner: record.owner,
+    holderId: record.holder_id,
+    nonce: record.nonce,
+    createdAt: Date.parse(record.created_at),
+    renewedAt: { wallMs, bootMs: store.renewed_boot_ms, bootId: store.boot_id, machineId: store.machine_id },
+    leaseMs: Math.round(record.lease_duration_s * 1000),
+    graceMs: store.grace_ms,
+    renewals: store.renewals,
+    fencingToken: record.fencing_token,
+    tokenHash: store.token_hash,
+    profile: store.profile,
+    detached: store.detached,
+    cover: store.cover,
+    proof: store.proof,
+    metadata: record.metadata,
+  };
+}
+
+/** Tickets live for seconds and are the store's own business: they are kept as they are. */
+export function encodeTicket(ticket: Ticket): string {
+  return JSON.stringify(ticket);
+}
+
+export function decodeTicket(text: string): Ticket {
+  return JSON.parse(text) as Ticket;
+}

@@ -1,0 +1,39 @@
+/** Brings a database up to the current schema, once, under its own write lock, and records what everybody must agree on. */
+import { assertAgree, type Settings } from "../../lock/settings.js";
+import { HoldfastError } from "../../support/errors.js";
+import { firstSettings } from "../first-settings.js";
+import type { Database } from "./database.js";
+import { MIGRATIONS, SCHEMA_VERSION } from "./schema.js";
+
+/** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
+export function migrate(database: Database, stated: Partial<Settings>): Settings {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const version = Number(database.get("PRAGMA user_version")?.[0] ?? 0);
+    if (version > SCHEMA_VERSION)
+      throw new HoldfastError(
+        "E_FORMAT_UNSUPPORTED",
+        `${database.path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
+      );
+    for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
+    if (version < SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    const settings = agreeOnSettings(database, stated);
+    database.exec("COMMIT");
+    return settings;
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function agreeOnSettings(database: Database, stated: Partial<Settings>): Settings {
+  const recorded = database.get("SELECT value FROM settings WHERE name = 'settings'")?.[0];
+  if (typeof recorded === "string") {
+    const settings = JSON.parse(recorded) as Settings;
+    assertAgree(settings, stated);
+    return settings;
+  }
+  const settings = firstSettings(stated);
+  database.run("INSERT INTO settings (name, value) VALUES ('settings', ?)", JSON.stringify(settings));
+  return settings;
+}

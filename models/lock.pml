@@ -36,6 +36,7 @@
 #define NO_LOST_UPDATE 4  /* the value counts every accepted increment, so every acknowledged one */
 #define AUDIT_COMPLETE 5  /* every grant and every end has its entry, and the files say what the audit says */
 #define NOT_TAKEN_AWAY 6  /* a grant is ended by its owner, or when it is expired or its process is dead */
+/* 7, no waiter is stuck for good, is the verifier's own check for invalid end states. */
 
 /* ---- On disk ---- */
 
@@ -201,6 +202,14 @@ inline recover_from_cut() {
 #define HALF_DONE (head_old_boot || entry_grant != 0 || entry_end != 0 || file[head_fence + 1].owner != 0)
 #endif
 
+/* A grant file above the last committed fence was written, but never committed. */
+inline remove_uncommitted() {
+  if
+  :: file[head_fence + 1].owner != 0 -> d_step { remove(head_fence + 1) }
+  :: else
+  fi
+}
+
 /* A crash may stop this too; doing it again from the start must end the same. */
 inline replay() {
   if
@@ -210,14 +219,14 @@ inline replay() {
 #ifdef NO_REPLAY
   true
 #else
+#ifdef CLEAN_FIRST
+  remove_uncommitted();
+#endif
   if
   :: entry_grant != 0 || entry_end != 0 -> apply(entry_grant, entry_end)
   :: else
   fi;
-  if
-  :: file[head_fence + 1].owner != 0 -> d_step { remove(head_fence + 1) } /* written, but never committed */
-  :: else
-  fi
+  remove_uncommitted()
 #endif
 }
 
@@ -350,8 +359,12 @@ acquire:
     :: goto leaving
     od;
 
-conflict: /* waits for the grant it met; an invalid end state here means a waiter that is never woken */
+conflict: /* waits for the grant it met; a run that ends here has a waiter that is never woken */
+#ifdef WAIT_FOR_RELEASE
+    atomic { file[old].owner == 0 -> old = 0; goto acquire };
+#else
     atomic { file[old].owner == 0 || RECOVERABLE(old) -> old = 0; goto acquire };
+#endif
 
 leaving:
     if
@@ -439,6 +452,13 @@ end:
       :: c < FENCES && file[c].owner != 0 -> c++
       :: c == FENCES -> break
       od;
+      if
+      :: file[last_granted].owner == 0 && last_granted > 0 -> /* a removal that did not last */
+        files++;
+        file[last_granted].owner = 1;
+        file[last_granted].dead = true
+      :: true
+      fi;
       if
       :: audit_last = last_granted
       :: last_granted > 0 && audit_live == 0 -> audit_last = last_granted; audit_live = last_granted

@@ -1,5 +1,5 @@
 /** Reading the record of what happened. */
-import { type AuditEntry, type AuditFilter } from "../lock/audit.js";
+import type { AuditEntry, AuditFilter } from "../lock/audit.js";
 import { type Key, parseKey, treeOf } from "../lock/key.js";
 import type { AuditVerdict, Store } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";

@@ -14,9 +14,13 @@ export interface Limits {
 /** `E_INVALID_ARGUMENT` naming the field when it is malformed or out of bounds. */
 export function parseDuration(value: Duration, field: string, { atLeastMs, atMostMs }: Limits): number {
   const ms = typeof value === "string" ? fromText(value, field) : value;
-  if (typeof ms !== "number" || !Number.isFinite(ms)) throw invalidArgument(field, "a duration such as 500ms, 30s, 15m, 2h");
+  if (typeof ms !== "number" || !Number.isFinite(ms))
+    throw invalidArgument(field, "a duration such as 500ms, 30s, 15m, 2h");
   if (ms < atLeastMs || ms > atMostMs)
-    throw invalidArgument(field, `between ${showDuration(atLeastMs)} and ${showDuration(atMostMs)}, not ${showDuration(ms)}`);
+    throw invalidArgument(
+      field,
+      `between ${showDuration(atLeastMs)} and ${showDuration(atMostMs)}, not ${showDuration(ms)}`,
+    );
   return Math.round(ms);
 }
 

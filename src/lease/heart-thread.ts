@@ -4,8 +4,8 @@
  * heartbeat costs it nothing.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { openStore } from "../store/open.js";
 import type { GrantRef, Store } from "../store/contract.js";
+import { openStore } from "../store/open.js";
 import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";

@@ -103,7 +103,10 @@ export class Holdfast {
   }
 
   /** The lease, or null when it is taken. Does not wait. */
-  async tryAcquire(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease | null> {
+  async tryAcquire(
+    keys: string | readonly string[],
+    options: Omit<AcquireOptions, "wait"> = {},
+  ): Promise<Lease | null> {
     try {
       return await this.acquire(keys, { ...options, wait: 0 });
     } catch (error) {
@@ -195,7 +198,10 @@ export class Holdfast {
   /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
   async *watch(key: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
     const resource = parseKey(key);
-    const changes = this.audit.follow({ resource: resource.split("/", 1)[0] ?? resource, ...(signal ? { signal } : {}) });
+    const changes = this.audit.follow({
+      resource: resource.split("/", 1)[0] ?? resource,
+      ...(signal ? { signal } : {}),
+    });
     yield await this.inspect(resource);
     for await (const entry of changes)
       if (isWithin(entry.resource, resource) || isWithin(resource, entry.resource)) yield await this.inspect(resource);
@@ -246,7 +252,12 @@ export class Holdfast {
       return lease;
     } catch (error) {
       if (error instanceof HoldfastError)
-        tell("refused", () => ({ resources: resources(), owner: this.owner, code: error.code, queueLength: queueLength(error) }));
+        tell("refused", () => ({
+          resources: resources(),
+          owner: this.owner,
+          code: error.code,
+          queueLength: queueLength(error),
+        }));
       throw error;
     }
   }
@@ -312,6 +323,6 @@ function newToken(): { readonly token: string; readonly hash: string } {
 }
 
 function queueLength(error: HoldfastError): number {
-  const contention = error.details["contention"] as { queue_length?: number } | undefined;
+  const contention = error.details.contention as { queue_length?: number } | undefined;
   return contention?.queue_length ?? 0;
 }

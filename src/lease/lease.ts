@@ -13,8 +13,8 @@
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import type { Mode } from "../lock/mode.js";
 import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
-import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Clock } from "../support/clock.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import type { Beating, Heart } from "./heart.js";
@@ -342,4 +342,3 @@ const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]
 export function presentedBy(family: Iterable<Lease>): Presented[] {
   return [...family].flatMap((lease) => lease.presented);
 }
-

@@ -1,5 +1,5 @@
 /** What callers may say, checked at the border: bad input is refused, naming the field, before anything is written. */
-import { type Metadata, type Want } from "../lock/grant.js";
+import type { Metadata, Want } from "../lock/grant.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
 import { MAX_KEYS } from "../store/ledger.js";
@@ -51,7 +51,11 @@ export interface Defaults {
 
 const NO_METADATA: Metadata = Object.freeze({});
 
-export function parseAcquire(keys: string | readonly string[], options: AcquireOptions, defaults: Defaults): ParsedAcquire {
+export function parseAcquire(
+  keys: string | readonly string[],
+  options: AcquireOptions,
+  defaults: Defaults,
+): ParsedAcquire {
   const detached = flag(options.detached, "detached") || options.pid !== undefined;
   const mode = parseMode(options.mode);
   const permits = parsePermits(options.permits, mode);
@@ -97,7 +101,7 @@ export function parseWait(wait: Duration | undefined): number {
 }
 
 function waitFromEnvironment(): number {
-  const text = process.env["HOLDFAST_LOCK_TIMEOUT"];
+  const text = process.env.HOLDFAST_LOCK_TIMEOUT;
   if (text === undefined || text === "") return DEFAULT_WAIT_MS;
   const ms = Number(text) * 1000;
   if (!(ms >= 0) || ms > WAIT_LIMITS.atMostMs)

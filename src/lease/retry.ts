@@ -19,7 +19,11 @@ const MOST_ATTEMPTS = 100;
  * `E_TOO_MANY_RETRIES` with the count and the last cause when the attempts are used up.
  */
 export async function retry<T>(operation: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
-  const attempts = bounded("attempts", options.attempts ?? fromEnvironment("HOLDFAST_RETRY_MAX_ATTEMPTS", 3), MOST_ATTEMPTS);
+  const attempts = bounded(
+    "attempts",
+    options.attempts ?? fromEnvironment("HOLDFAST_RETRY_MAX_ATTEMPTS", 3),
+    MOST_ATTEMPTS,
+  );
   const initialMs = bounded(
     "initialDelayMs",
     options.initialDelayMs ?? fromEnvironment("HOLDFAST_RETRY_INITIAL_DELAY_MS", 50),
@@ -50,6 +54,7 @@ function fromEnvironment(name: string, fallback: number): number {
   const text = process.env[name];
   if (text === undefined || text === "") return fallback;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new HoldfastError("E_CONFIG", `${name}=${text} is no whole number above 0`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new HoldfastError("E_CONFIG", `${name}=${text} is no whole number above 0`);
   return value;
 }

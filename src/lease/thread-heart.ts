@@ -22,7 +22,13 @@ export interface HeartThreadSetup {
 }
 
 export type HeartMessage =
-  | { readonly kind: "lost"; readonly index: number; readonly generation: number; readonly code: ErrorCode; readonly message: string }
+  | {
+      readonly kind: "lost";
+      readonly index: number;
+      readonly generation: number;
+      readonly code: ErrorCode;
+      readonly message: string;
+    }
   | { readonly kind: "suspect"; readonly index: number; readonly generation: number; readonly isSuspect: boolean };
 
 export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {

@@ -104,7 +104,9 @@ function createAlarm(signal: AbortSignal | undefined) {
 
 function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {
   const line = queue_length === 0 ? "" : `, ${queue_length} in line`;
-  return holder === null ? `others are in line for it${line}` : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;
+  return holder === null
+    ? `others are in line for it${line}`
+    : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;
 }
 
 export function conflict(contention: Contention): HoldfastError {

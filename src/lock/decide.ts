@@ -82,7 +82,10 @@ function refuseConversion(own: readonly Grant[], request: Request): Decision | n
       );
     const same = own.find((grant) => grant.resource === want.resource && grant.permits === null);
     if (same !== undefined)
-      return refuse("E_INVALID_ARGUMENT", `mode: ${want.resource} is yours as ${same.mode}; use upgrade() to convert it`);
+      return refuse(
+        "E_INVALID_ARGUMENT",
+        `mode: ${want.resource} is yours as ${same.mode}; use upgrade() to convert it`,
+      );
   }
   return null;
 }
@@ -183,12 +186,7 @@ function usageNode(grant: Grant, want: Want): Key | null {
 }
 
 /** When no place of the semaphore is left, takes those of recoverable holders; when there are none, it is full. */
-function weighPermits(
-  grants: readonly Grant[],
-  want: Want,
-  found: Obstacles,
-  { now, witness }: Circumstances,
-): void {
+function weighPermits(grants: readonly Grant[], want: Want, found: Obstacles, { now, witness }: Circumstances): void {
   const places = grants.filter((grant) => grant.resource === want.resource && grant.permits === want.permits);
   if (places.length < (want.permits ?? 0)) return;
   const ends = places.flatMap((grant) => {

@@ -1,7 +1,8 @@
 /** Where two holds meet: every node at which both leave a mark, and whether the marks get along. */
+
+import type { Want } from "./grant.js";
 import { isWithin, type Key } from "./key.js";
 import { ancestorMark, compatible, type Mark, ownMark } from "./mode.js";
-import type { Want } from "./grant.js";
 
 /** The mark a hold leaves at a node that is its key or an ancestor of it. */
 export function markAt(hold: Want, node: Key): Mark {

@@ -30,7 +30,10 @@ export function checkSettings(settings: Partial<Settings>): void {
   for (const [prefix, profile] of Object.entries(profiles ?? {})) {
     if (prefix === "") throw invalidArgument("profiles", "a prefix is not empty");
     if (!PROFILES.includes(profile))
-      throw invalidArgument("profiles", `${prefix} is to be ${String(profile)}; the profiles are ${PROFILES.join(", ")}`);
+      throw invalidArgument(
+        "profiles",
+        `${prefix} is to be ${String(profile)}; the profiles are ${PROFILES.join(", ")}`,
+      );
   }
 }
 

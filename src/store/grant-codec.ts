@@ -2,7 +2,16 @@
  * Grants and tickets as stores write them: the public record in its fixed names, and beside it what only the store needs.
  * Reading checks what is read: a record that makes no sense, or a newer one, is reported as unreadable, never guessed at.
  */
-import { type Grant, type GrantRecord, type Proof, PROFILES, type Profile, SCHEMA_VERSION, type Ticket, toRecord } from "../lock/grant.js";
+import {
+  type Grant,
+  type GrantRecord,
+  PROFILES,
+  type Profile,
+  type Proof,
+  SCHEMA_VERSION,
+  type Ticket,
+  toRecord,
+} from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import { MODES } from "../lock/mode.js";
 
@@ -47,7 +56,8 @@ export function detailsOf(grant: Grant): GrantDetails {
 
 /** Throws a plain `Error` that says what is wrong with it. */
 export function decodeGrant(record: StoredGrant): Grant {
-  if (record.schema_version > SCHEMA_VERSION) throw new Error(`written by a newer version (schema ${record.schema_version})`);
+  if (record.schema_version > SCHEMA_VERSION)
+    throw new Error(`written by a newer version (schema ${record.schema_version})`);
   const { store } = record;
   const wallMs = Date.parse(record.last_renewed_at);
   const sane =

@@ -14,7 +14,7 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
     }
     case "file": {
       const { openFileStore } = await import("./file/open.js");
-      return openFileStore();
+      return openFileStore(place, stated, clock);
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/open.js");

@@ -6,8 +6,8 @@ import type { Grant, Proof, Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import { pidNamespace, startTimeOf, thisMachine } from "../support/machine.js";
 import { openProofOfLife, type ProofOfLife, probeLife } from "../support/proof-of-life.js";
-import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 import type { WakeUps } from "./contract.js";
+import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
 export interface Waker extends WakeUps {
   wake(ticket: Ticket): void;

@@ -24,6 +24,8 @@ export interface Guard {
 export function openGuard(path: string): Guard {
   let fd = openFile(path);
   let identity: Stats = fstatSync(fd);
+  /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
+  let isInside = false;
 
   const reopen = (): void => {
     closeSync(fd);
@@ -36,13 +38,17 @@ export function openGuard(path: string): Guard {
   };
   return {
     tryEnter() {
-      if (!tryLockExclusive(fd)) return false;
-      if (isThisFile()) return true;
+      if (isInside || !tryLockExclusive(fd)) return false;
+      isInside = isThisFile();
+      if (isInside) return true;
       unlock(fd);
       reopen();
       return false;
     },
-    leave: () => unlock(fd),
+    leave() {
+      isInside = false;
+      unlock(fd);
+    },
     close: () => closeSync(fd),
   };
 }
@@ -79,7 +85,11 @@ export function leaveAll(guards: readonly Guard[]): void {
 }
 
 function stuck(name: string): HoldfastError {
-  return new HoldfastError("E_STORE_UNAVAILABLE", `the guard of ${name} was not free for ${GIVE_UP_AFTER_MS / 1000} s`, {
-    next: ["Look for a process that was stopped (state T in ps) while it used this store, and continue or end it."],
-  });
+  return new HoldfastError(
+    "E_STORE_UNAVAILABLE",
+    `the guard of ${name} was not free for ${GIVE_UP_AFTER_MS / 1000} s`,
+    {
+      next: ["Look for a process that was stopped (state T in ps) while it used this store, and continue or end it."],
+    },
+  );
 }

@@ -1,1 +1,68 @@
-export async function openFileStore(): Promise<never> { throw new Error("x"); }
+/** `file:DIR`: plain JSON files in a folder of a local disk, for one machine. */
+import { existsSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SCHEMA_VERSION } from "../../lock/grant.js";
+import { assertAgree, type Settings } from "../../lock/settings.js";
+import type { Clock } from "../../support/clock.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
+import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
+import { enterAll, openGuard } from "../../support/guard.js";
+import type { Store } from "../contract.js";
+import { firstSettings } from "../first-settings.js";
+import { createLocalStore } from "../local-store.js";
+import { openProofFolder } from "../surroundings.js";
+import { BlockFile } from "./block-file.js";
+import { FenceFloor } from "./fence-floor.js";
+import { type Layout, layoutOf } from "./layout.js";
+import { FileLedger } from "./ledger.js";
+
+interface StoreRecord {
+  readonly schema_version: number;
+  readonly settings: Settings;
+}
+
+const FIRST_BLOCK = 1_000;
+
+export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+  if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });
+  const layout = layoutOf(resolve(place));
+  prepareFolder(layout);
+  const settings = await agreeOnSettings(layout, stated);
+  const floor = new FenceFloor(layout.root);
+  await floor.prepare(clock(), FIRST_BLOCK);
+  const ledger = new FileLedger(`file:${layout.root}`, layout, floor, settings, clock);
+  return createLocalStore(ledger, openProofFolder(layout.alive));
+}
+
+function prepareFolder({ root, locks }: Layout): void {
+  const isNew = !existsSync(locks);
+  try {
+    mkdirSync(locks, { recursive: true });
+  } catch (error) {
+    throw ioError(error, "create", locks);
+  }
+  assertLocalFileSystem(root);
+  if (isNew) probeFileSystem(root);
+}
+
+async function agreeOnSettings({ root }: Layout, stated: Partial<Settings>): Promise<Settings> {
+  const guard = openGuard(join(root, "store.guard"));
+  const file = new BlockFile<StoreRecord>(join(root, "store.json"));
+  await enterAll([guard], root);
+  try {
+    const record = file.read();
+    if (record === null) {
+      const settings = firstSettings(stated);
+      file.write({ schema_version: SCHEMA_VERSION, settings }, true);
+      return settings;
+    }
+    if (record.schema_version > SCHEMA_VERSION)
+      throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${file.path} was written by a newer version of holdfast`);
+    assertAgree(record.settings, stated);
+    return record.settings;
+  } finally {
+    guard.leave();
+    guard.close();
+    file.close();
+  }
+}

@@ -31,8 +31,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
   };
 
   const near = (keys: readonly Key[]): Neighbourhood => {
-    const related = (resource: Key): boolean =>
-      keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
+    const related = (resource: Key): boolean => keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
     const around = [...new Set(keys.map(treeOf))].map(treeAt);
     return {
       grants: around.flatMap((tree) => [...tree.grants.values()].filter((grant) => related(grant.resource))),
@@ -47,7 +46,8 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
 
   const apply = (changes: Changes): void => {
     for (const grant of changes.drops ?? []) treeAt(treeOf(grant.resource)).grants.delete(grant.lockId);
-    for (const grant of [...(changes.adds ?? []), ...(changes.updates ?? [])]) treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
+    for (const grant of [...(changes.adds ?? []), ...(changes.updates ?? [])])
+      treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
     for (const ticket of changes.ticketDrops ?? [])
       for (const tree of ticketTrees(ticket)) treeAt(tree).tickets.delete(ticket.ticketId);
     for (const ticket of [...(changes.ticketAdds ?? []), ...(changes.ticketUpdates ?? [])])
@@ -87,8 +87,13 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
     records: {
       near: (key) => near([key]),
       lastFence: (tree) => trees.get(tree)?.fence ?? 0,
-      list: (page) => pageOf([...trees.values()].flatMap((tree) => [...tree.grants.values()]), page),
-      heads: () => new Map([...trees].filter(([, tree]) => tree.head.seq > 0).map(([name, tree]) => [name, tree.head.seq])),
+      list: (page) =>
+        pageOf(
+          [...trees.values()].flatMap((tree) => [...tree.grants.values()]),
+          page,
+        ),
+      heads: () =>
+        new Map([...trees].filter(([, tree]) => tree.head.seq > 0).map(([name, tree]) => [name, tree.head.seq])),
       audit,
       checkChain(name) {
         const tree = trees.get(name);

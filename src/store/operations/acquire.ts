@@ -130,9 +130,9 @@ function auditGrants(
   });
   const granted = grants.map((grant) => {
     const details: Record<string, unknown> = { ...shared, mode: grant.mode, lease_ms: grant.leaseMs };
-    if (grant.permits !== null) details["permits"] = grant.permits;
-    if (grant.detached) details["detached"] = true;
-    if (grant.cover !== null) details["nested_in"] = grant.cover;
+    if (grant.permits !== null) details.permits = grant.permits;
+    if (grant.detached) details.detached = true;
+    if (grant.cover !== null) details.nested_in = grant.cover;
     return entryFor(view, "granted", grant, request.party, details);
   });
   return [...stolen, ...granted];

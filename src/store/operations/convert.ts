@@ -61,12 +61,7 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
   };
 }
 
-export function downgrade(
-  view: LedgerView,
-  ref: GrantRef,
-  party: Party,
-  context: OperationContext,
-): Outcome<Grant> {
+export function downgrade(view: LedgerView, ref: GrantRef, party: Party, context: OperationContext): Outcome<Grant> {
   const current = requireOwn(view, ref);
   if (current.permits !== null) throw invalidArgument("mode", "a permit has no mode to lower");
   if (current.mode === "read") return { result: current, changes: null };

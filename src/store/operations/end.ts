@@ -26,7 +26,10 @@ export function end(view: LedgerView, request: EndRequest, context: OperationCon
           return recovery === null ? [] : [{ grant, why: { ...recovery } }];
         })
       : brokenBy(near.grants, request);
-  const inner = nestedIn(near, found.map(({ grant }) => grant)).map((grant) => ({
+  const inner = nestedIn(
+    near,
+    found.map(({ grant }) => grant),
+  ).map((grant) => ({
     grant,
     why: { reason: "its cover was ended" },
   }));

@@ -26,7 +26,10 @@ export function requireWriter(view: LedgerView, ref: GrantRef): Grant {
   if (grant === null) throw overtaken(view, ref);
   if (isExpired(grant, view.now)) throw expired(grant);
   if (grant.mode !== "write" || grant.permits !== null)
-    throw notHeld(ref.resource, `a ${grant.permits === null ? grant.mode : "permit"} on ${ref.resource} commits nothing`);
+    throw notHeld(
+      ref.resource,
+      `a ${grant.permits === null ? grant.mode : "permit"} on ${ref.resource} commits nothing`,
+    );
   return grant;
 }
 

@@ -9,11 +9,7 @@ import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor } from "./context.js";
 import { findOwn, notHeld, requireOwn } from "./live-grant.js";
 
-export function renew(
-  view: LedgerView,
-  refs: readonly GrantRef[],
-  leaseMs: number | null,
-): Outcome<readonly Grant[]> {
+export function renew(view: LedgerView, refs: readonly GrantRef[], leaseMs: number | null): Outcome<readonly Grant[]> {
   const renewed = refs.map((ref): Grant => {
     const grant = requireOwn(view, ref);
     return { ...grant, renewedAt: view.now, leaseMs: leaseMs ?? grant.leaseMs, renewals: grant.renewals + 1 };

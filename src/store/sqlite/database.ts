@@ -50,7 +50,10 @@ export class Database {
   configure(): void {
     const version = String(this.get("SELECT sqlite_version()")?.[0] ?? "");
     if (isOlder(version, OLDEST_SQLITE))
-      throw new HoldfastError("E_CONFIG", `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`);
+      throw new HoldfastError(
+        "E_CONFIG",
+        `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`,
+      );
     this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     this.exec("PRAGMA journal_mode = WAL");
     this.exec("PRAGMA synchronous = NORMAL");

@@ -201,7 +201,11 @@ export class SqliteLedger implements Ledger {
     try {
       const tree = this.#tree(name, new Map());
       const isNew = tree.reserved === 0;
-      const from = isNew ? Math.floor(wallMs) : tree.bootId === bootId ? tree.fence : Math.max(tree.fence, tree.reserved);
+      const from = isNew
+        ? Math.floor(wallMs)
+        : tree.bootId === bootId
+          ? tree.fence
+          : Math.max(tree.fence, tree.reserved);
       this.#database.run(
         PUT_TREE,
         name,
@@ -282,7 +286,8 @@ export class SqliteLedger implements Ledger {
     let head = EMPTY_CHAIN;
     for (const line of this.#auditLines(name, 0)) {
       const next = head.seq === kept?.auditSeq ? null : follow(head, line);
-      if (next === null) return { entries: head.seq, bad: { tree: name, seq: head.seq + 1, why: "altered or out of place" } };
+      if (next === null)
+        return { entries: head.seq, bad: { tree: name, seq: head.seq + 1, why: "altered or out of place" } };
       head = next;
     }
     const isWhole = head.seq === (kept?.auditSeq ?? 0) && (head.seq === 0 || head.hash === kept?.auditHash);

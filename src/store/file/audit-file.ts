@@ -1,0 +1,90 @@
+/** One chain of audit entries: a file of JSON lines that only grows. Where it ends is decided by the tree's own record. */
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { writeFully } from "../../support/durable-file.js";
+import { ioError } from "../../support/errors.js";
+
+const CHUNK = 64 * 1024;
+const NEWLINE = 0x0a;
+
+export interface AuditLine {
+  readonly text: string;
+  /** Where the next line begins. */
+  readonly end: number;
+}
+
+export class AuditFile {
+  readonly path: string;
+  #fd = -1;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  size(): number {
+    return fstatSync(this.#open()).size;
+  }
+
+  append(text: string, at: number): void {
+    try {
+      writeFully(this.#open(), Buffer.from(text), at);
+    } catch (error) {
+      throw ioError(error, "append to", this.path);
+    }
+  }
+
+  truncate(to: number): void {
+    ftruncateSync(this.#open(), to);
+  }
+
+  sync(): void {
+    fsyncSync(this.#open());
+  }
+
+  /** Complete lines between two positions. Opens the file for itself, so that reading creates nothing. */
+  static *lines(path: string, from: number, to: number): Generator<AuditLine> {
+    let fd: number;
+    try {
+      fd = openSync(path, "r");
+    } catch {
+      return;
+    }
+    try {
+      const chunk = Buffer.allocUnsafe(CHUNK);
+      let rest = Buffer.alloc(0);
+      for (let at = from; at < to; ) {
+        const length = readSync(fd, chunk, 0, Math.min(CHUNK, to - at), at);
+        if (length === 0) return;
+        at += length;
+        let text = Buffer.concat([rest, chunk.subarray(0, length)]);
+        let end = at - text.length;
+        for (let cut = text.indexOf(NEWLINE); cut >= 0; cut = text.indexOf(NEWLINE)) {
+          end += cut + 1;
+          yield { text: text.toString("utf8", 0, cut), end };
+          text = text.subarray(cut + 1);
+        }
+        rest = Buffer.from(text);
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #open(): number {
+    if (this.#fd >= 0 && fstatSync(this.#fd).nlink === 0) this.close();
+    if (this.#fd < 0) {
+      try {
+        this.#fd = openSync(this.path, "a+");
+        closeSync(this.#fd);
+        this.#fd = openSync(this.path, "r+");
+      } catch (error) {
+        throw ioError(error, "open", this.path);
+      }
+    }
+    return this.#fd;
+  }
+}

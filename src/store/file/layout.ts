@@ -1,0 +1,49 @@
+/**
+ * Where things are in a file store:
+ *
+ *   store.json                      schema, settings, the floor under the fences of new trees
+ *   store.guard                     kernel-locked while store.json is written
+ *   alive/<nonce>                   proofs of life
+ *   ops/<id>.json                   a step over several trees has been decided (exists only while it is carried out)
+ *   locks/<tree>/guard              kernel-locked during every step on the tree; never deleted
+ *   locks/<tree>/tree.json          fence, chain head, and the grants on the top-level key
+ *   locks/<tree>/fence.json         how far fence numbers are reserved, on the disk before they are used
+ *   locks/<tree>/line.json          who waits
+ *   locks/<tree>/audit.jsonl        the chain
+ *   locks/<tree>/below/a.json       grants on <tree>/a
+ *   locks/<tree>/below/a.d/b.json   grants on <tree>/a/b
+ */
+import { join } from "node:path";
+import type { Key } from "../../lock/key.js";
+import { encodeSegment } from "./encoding.js";
+
+export interface Layout {
+  readonly root: string;
+  readonly alive: string;
+  readonly ops: string;
+  readonly locks: string;
+}
+
+export function layoutOf(root: string): Layout {
+  return { root, alive: join(root, "alive"), ops: join(root, "ops"), locks: join(root, "locks") };
+}
+
+export function treeFolder({ locks }: Layout, tree: Key): string {
+  return join(locks, encodeSegment(tree));
+}
+
+/** The file with the grants on a key below a tree's own. */
+export function nodeFile(folder: string, key: Key): string {
+  return `${nodePath(folder, key)}.json`;
+}
+
+/** The folder with the keys right below a key. */
+export function nodeFolder(folder: string, key: Key): string {
+  return key.includes("/") ? `${nodePath(folder, key)}.d` : join(folder, "below");
+}
+
+function nodePath(folder: string, key: Key): string {
+  const segments = key.split("/").slice(1).map(encodeSegment);
+  const last = segments.pop() ?? "";
+  return join(folder, "below", ...segments.map((segment) => `${segment}.d`), last);
+}

@@ -1,0 +1,167 @@
+/** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Neighbourhood } from "../../lock/decide.js";
+import type { Ticket } from "../../lock/grant.js";
+import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import type { Settings } from "../../lock/settings.js";
+import type { Instant } from "../../lock/time.js";
+import type { Clock } from "../../support/clock.js";
+import { removeQuietly, replaceFile } from "../../support/durable-file.js";
+import { enterAll, leaveAll, tryEnterAll } from "../../support/guard.js";
+import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
+import type { FenceFloor } from "./fence-floor.js";
+import { type Layout, treeFolder } from "./layout.js";
+import type { Found } from "./nodes.js";
+import { createFileRecords } from "./records.js";
+import { FileTree, type TreeChanges } from "./tree.js";
+
+/** Trees kept open: each has a handful of descriptors. */
+const OPEN_TREES = 64;
+
+export class FileLedger implements Ledger {
+  readonly url: string;
+  readonly settings: Settings;
+  readonly records: LedgerRecords;
+  readonly #layout: Layout;
+  readonly #clock: Clock;
+  readonly #floor: FenceFloor;
+  /** In the order of last use. */
+  readonly #trees = new Map<Key, FileTree>();
+
+  constructor(url: string, layout: Layout, floor: FenceFloor, settings: Settings, clock: Clock) {
+    this.url = url;
+    this.settings = settings;
+    this.records = createFileRecords(layout);
+    this.#layout = layout;
+    this.#clock = clock;
+    this.#floor = floor;
+  }
+
+  async transact<T>(names: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
+    const trees = names.map((name) => this.#tree(name));
+    const guards = trees.map((tree) => tree.guard);
+    for (const tree of trees) tree.users += 1;
+    try {
+      if (!tryEnterAll(guards)) await enterAll(guards, names.join(", "));
+      try {
+        return this.#step(trees, body);
+      } finally {
+        leaveAll(guards);
+      }
+    } finally {
+      for (const tree of trees) tree.users -= 1;
+      this.#closeOldest();
+    }
+  }
+
+  #step<T>(trees: readonly FileTree[], body: (view: LedgerView) => Outcome<T>): T {
+    const now = this.#clock();
+    for (const tree of trees) tree.load(now);
+    const { result, changes } = body(createView(trees, now));
+    if (changes !== null) this.#write(trees, changes);
+    return result;
+  }
+
+  #write(trees: readonly FileTree[], changes: Changes): void {
+    const durable = changes.durable ?? false;
+    const steps = [];
+    for (const tree of trees) {
+      const own = changesIn(tree.name, changes);
+      if (own !== null) steps.push({ tree, step: tree.step(own, durable) });
+    }
+    const [first] = steps;
+    if (first !== undefined && steps.length === 1) first.tree.commit(first.step);
+    else if (steps.length > 1) this.#writeSeveral(steps, durable);
+    if (changes.ticketAdds ?? changes.ticketUpdates ?? changes.ticketDrops)
+      for (const tree of trees) writeTickets(tree, changes);
+  }
+
+  #writeSeveral(steps: readonly { tree: FileTree; step: ReturnType<FileTree["step"]> }[], durable: boolean): void {
+    const id = randomUUID();
+    for (const { tree, step } of steps) tree.announce(step, id);
+    const decision = join(this.#layout.ops, `${id}.json`);
+    mkdirSync(this.#layout.ops, { recursive: true });
+    replaceFile(decision, Buffer.from(`${JSON.stringify({ trees: steps.map(({ tree }) => tree.name) })}\n`), durable);
+    for (const { tree } of steps) tree.takeOver();
+    removeQuietly(decision);
+  }
+
+  #tree(name: Key): FileTree {
+    const tree =
+      this.#trees.get(name) ?? new FileTree(name, treeFolder(this.#layout, name), this.#layout.ops, this.#floor);
+    this.#trees.delete(name);
+    this.#trees.set(name, tree);
+    return tree;
+  }
+
+  #closeOldest(): void {
+    if (this.#trees.size <= OPEN_TREES) return;
+    for (const [name, tree] of this.#trees) {
+      if (this.#trees.size <= OPEN_TREES) return;
+      if (tree.users > 0) continue;
+      this.#trees.delete(name);
+      tree.close();
+    }
+  }
+
+  close(): void {
+    for (const tree of this.#trees.values()) tree.close();
+    this.#trees.clear();
+    this.#floor.close();
+  }
+}
+
+function createView(trees: readonly FileTree[], now: Instant): LedgerView {
+  const at = (name: Key): FileTree => {
+    const tree = trees.find((each) => each.name === name);
+    if (tree === undefined) throw new Error(`${name} is not part of this step`);
+    return tree;
+  };
+  return {
+    now,
+    near: (keys) => nearIn(keys, at),
+    find: (resource, lockId) => at(treeOf(resource)).find(resource, lockId),
+    mint: (name) => at(name).mint(now),
+    nextTicketNumber: () => 1 + Math.max(0, ...trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number))),
+  };
+}
+
+function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhood {
+  const found: Found = { grants: [], unreadable: [] };
+  for (const key of keys) at(treeOf(key)).near(key, found);
+  const tickets = new Map<string, Ticket>();
+  for (const key of keys)
+    for (const ticket of at(treeOf(key)).tickets()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
+  return {
+    grants:
+      keys.length === 1 ? found.grants : [...new Map(found.grants.map((grant) => [grant.lockId, grant])).values()],
+    unreadable: found.unreadable,
+    tickets: [...tickets.values()],
+  };
+}
+
+function concerns(ticket: Ticket, key: Key): boolean {
+  return ticket.wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource));
+}
+
+/** The part of the changes that belongs to one tree, or null. */
+function changesIn(name: Key, changes: Changes): TreeChanges | null {
+  const isHere = ({ resource }: { readonly resource: Key }): boolean => treeOf(resource) === name;
+  const adds = (changes.adds ?? []).filter(isHere);
+  const updates = (changes.updates ?? []).filter(isHere);
+  const drops = (changes.drops ?? []).filter(isHere);
+  const audit = (changes.audit ?? []).filter(isHere);
+  return adds.length + updates.length + drops.length + audit.length === 0 ? null : { adds, updates, drops, audit };
+}
+
+/** Places in line are not part of the commit: one that is lost is taken again by whoever still waits. */
+function writeTickets(tree: FileTree, changes: Changes): void {
+  const isHere = (ticket: Ticket): boolean => ticket.wants.some((want) => treeOf(want.resource) === tree.name);
+  const line = new Map(tree.tickets().map((ticket) => [ticket.ticketId, ticket]));
+  for (const ticket of changes.ticketDrops ?? []) line.delete(ticket.ticketId);
+  for (const ticket of [...(changes.ticketAdds ?? []), ...(changes.ticketUpdates ?? [])])
+    if (isHere(ticket)) line.set(ticket.ticketId, ticket);
+  tree.writeLine([...line.values()]);
+}

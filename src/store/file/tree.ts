@@ -1,0 +1,353 @@
+/**
+ * One tree of a file store, under its guard.
+ *
+ * A step on one tree:
+ *   1. append the audit entries behind the end that tree.json names    a crash leaves a tail nobody counts: cut off
+ *   2. write tree.json: chain head, fence, own grants, `pending`       THE COMMIT. One write of one page.
+ *   3. write the files of nodes below from `pending`                   a crash leaves `pending`: done again
+ *   4. write tree.json without `pending`                               the same
+ * Steps 3 and 4 are needed only when a key below the tree's own changed. Whoever takes the guard next repairs what a
+ * crash left, before looking at anything, and a crash while repairing leaves the same to repair.
+ *
+ * A step on several trees holds all their guards: each tree.json gets the new state as `op`, which counts only if the
+ * file ops/<id>.json exists; creating that file is the commit. Then each tree takes its `op` over and the file goes.
+ *
+ * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
+ * processes are dead anyway, and detached grants were synced when they were made.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type AuditDraft, type ChainHead, chain, EMPTY_CHAIN, follow } from "../../lock/audit.js";
+import { type Grant, SCHEMA_VERSION, type Ticket } from "../../lock/grant.js";
+import type { Key } from "../../lock/key.js";
+import type { Instant } from "../../lock/time.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
+import { type Guard, openGuard } from "../../support/guard.js";
+import { decodeGrant, encodeGrant, type StoredGrant } from "../grant-codec.js";
+import { AuditFile } from "./audit-file.js";
+import { BlockFile } from "./block-file.js";
+import type { FenceFloor } from "./fence-floor.js";
+import { type Found, type NodeContent, type NodeImage, readAround, readImage, writeImage } from "./nodes.js";
+
+/** Numbers reserved by one write that reaches the disk. */
+const FENCE_BLOCK = 1_000;
+
+/** tree.json */
+export interface TreeRecord {
+  readonly schema_version: number;
+  readonly tree: Key;
+  readonly boot_id: string;
+  readonly fence: number;
+  readonly fence_reserved: number;
+  readonly audit: { readonly seq: number; readonly hash: string; readonly bytes: number };
+  /** How many grants there are on keys below the tree's own. */
+  readonly below: number;
+  readonly grants: readonly StoredGrant[];
+  readonly pending?: readonly NodeContent[];
+  readonly op?: { readonly id: string; readonly next: TreeRecord };
+}
+
+/** What a step makes of a tree, ready to be written. */
+export interface TreeStep {
+  readonly record: TreeRecord;
+  readonly images: readonly NodeImage[];
+  readonly lines: string;
+  readonly durable: boolean;
+}
+
+export interface TreeChanges {
+  readonly adds: Grant[];
+  readonly updates: Grant[];
+  readonly drops: Grant[];
+  readonly audit: AuditDraft[];
+}
+
+export class FileTree {
+  readonly name: Key;
+  readonly guard: Guard;
+  /** Steps under way or waiting for the guard: it stays open for them. */
+  users = 0;
+  readonly #folder: string;
+  readonly #file: BlockFile<TreeRecord>;
+  readonly #line: BlockFile<readonly Ticket[]>;
+  readonly #fence: BlockFile<{ readonly reserved: number }>;
+  readonly #audit: AuditFile;
+  readonly #floor: FenceFloor;
+  readonly #opsFolder: string;
+  #record: TreeRecord | null = null;
+  #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
+  #fenceUsed = 0;
+
+  constructor(name: Key, folder: string, opsFolder: string, floor: FenceFloor) {
+    this.name = name;
+    this.#folder = folder;
+    this.#opsFolder = opsFolder;
+    this.#floor = floor;
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw ioError(error, "create", folder);
+    }
+    this.guard = openGuard(join(folder, "guard"));
+    this.#file = new BlockFile(join(folder, "tree.json"));
+    this.#line = new BlockFile(join(folder, "line.json"));
+    this.#fence = new BlockFile(join(folder, "fence.json"));
+    this.#audit = new AuditFile(join(folder, "audit.jsonl"));
+  }
+
+  /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
+  load(now: Instant): void {
+    let record = this.#file.read() ?? this.#newRecord(now);
+    if (record.schema_version > SCHEMA_VERSION)
+      throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${this.#file.path} was written by a newer version of holdfast`);
+    record = this.#repaired(record);
+    if (record.boot_id !== now.bootId) record = this.#afterRestart(record, now);
+    else if (this.#audit.size() > record.audit.bytes) this.#audit.truncate(record.audit.bytes);
+    this.#record = record;
+    this.#fenceUsed = record.fence;
+  }
+
+  get record(): TreeRecord {
+    if (this.#record === null) throw new Error("the tree is used without its guard");
+    return this.#record;
+  }
+
+  near(key: Key, found: Found): void {
+    const own = this.#ownGrants();
+    found.grants.push(...own.grants);
+    found.unreadable.push(...own.unreadable);
+    if (this.record.below > 0) readAround(this.#folder, key, found);
+  }
+
+  find(resource: Key, lockId: string): Grant | null {
+    const grants = resource === this.name ? this.#ownGrants().grants : readImage(this.#folder, resource);
+    return grants.find((grant) => grant.lockId === lockId) ?? null;
+  }
+
+  tickets(): readonly Ticket[] {
+    try {
+      return this.#line.read() ?? [];
+    } catch {
+      return []; // Torn by a crash: those who still wait take a new place.
+    }
+  }
+
+  /** The next number: reserved on the disk before it is used, whoever uses it. */
+  mint(now: Instant): number {
+    if (this.#fenceUsed >= this.record.fence_reserved) {
+      const reserved = this.#fenceUsed + FENCE_BLOCK;
+      this.#fence.write({ reserved }, true);
+      this.#record = { ...this.record, boot_id: now.bootId, fence_reserved: reserved };
+    }
+    this.#fenceUsed += 1;
+    return this.#fenceUsed;
+  }
+
+  writeLine(tickets: readonly Ticket[]): void {
+    this.#line.write(tickets, false);
+  }
+
+  /** What the changes make of this tree. Writes nothing. */
+  step({ adds, updates, drops, audit }: TreeChanges, durable: boolean): TreeStep {
+    const images = this.#imagesAfter({ adds, updates, drops });
+    const own = images.find((image) => image.resource === this.name);
+    const below = images.filter((image) => image.resource !== this.name);
+    const depth = (grant: Grant): number => (grant.resource === this.name ? 0 : 1);
+    const moved =
+      adds.reduce((sum, grant) => sum + depth(grant), 0) - drops.reduce((sum, grant) => sum + depth(grant), 0);
+    const { head, lines } = this.#chained(audit);
+    const { pending: _, op: __, ...before } = this.record;
+    return {
+      images: below,
+      lines,
+      durable,
+      record: {
+        ...before,
+        fence: this.#fenceUsed,
+        audit: { ...head, bytes: before.audit.bytes + Buffer.byteLength(lines) },
+        below: before.below + moved,
+        grants: own === undefined ? before.grants : own.grants.map(encodeGrant),
+      },
+    };
+  }
+
+  /** A step on this tree alone. */
+  commit(step: TreeStep): void {
+    this.#appendAudit(step);
+    if (step.images.length === 0) {
+      this.#write(step.record, step.durable);
+      return;
+    }
+    if (step.lines === "" && step.images.length === 1) {
+      for (const image of step.images) writeImage(this.#folder, image, step.durable);
+      return;
+    }
+    this.#write({ ...step.record, pending: pendingOf(step) }, step.durable);
+    this.takeOver();
+  }
+
+  /** Part of a step on several trees: announced here, decided by the file of the operation. */
+  announce(step: TreeStep, id: string): void {
+    this.#appendAudit(step);
+    const next = step.images.length === 0 ? step.record : { ...step.record, pending: pendingOf(step) };
+    this.#write({ ...this.record, op: { id, next } }, step.durable);
+  }
+
+  /**
+   * Carries out what is decided. An error here changes nothing about that: it is left to whoever takes the guard next,
+   * and the caller is told the truth, that it has what it asked for.
+   */
+  takeOver(): void {
+    try {
+      this.#record = this.#repaired(this.record);
+    } catch {
+      this.#record = null;
+    }
+  }
+
+  #repaired(record: TreeRecord): TreeRecord {
+    const settled = record.op === undefined ? record : this.#settle(record, record.op);
+    return settled.pending === undefined ? settled : this.#finish(settled, settled.pending);
+  }
+
+  close(): void {
+    this.guard.close();
+    this.#file.close();
+    this.#line.close();
+    this.#fence.close();
+    this.#audit.close();
+  }
+
+  #ownGrants(): Found {
+    const { record } = this;
+    if (this.#grants?.from.grants === record.grants) return this.#grants.found;
+    const found: Found = { grants: [], unreadable: [] };
+    for (const stored of record.grants) {
+      try {
+        found.grants.push(decodeGrant(stored));
+      } catch (error) {
+        found.unreadable.push({ resource: this.name, why: (error as Error).message });
+      }
+    }
+    this.#grants = { from: record, found };
+    return found;
+  }
+
+  /** The nodes the changes touch, each with all the grants it will have. */
+  #imagesAfter({ adds, updates, drops }: Omit<TreeChanges, "audit">): NodeImage[] {
+    const nodes = new Map<Key, Map<string, Grant>>();
+    const at = (resource: Key): Map<string, Grant> => {
+      let node = nodes.get(resource);
+      if (node === undefined) {
+        const grants = resource === this.name ? this.#ownGrants().grants : readImage(this.#folder, resource);
+        node = new Map(grants.map((grant) => [grant.lockId, grant]));
+        nodes.set(resource, node);
+      }
+      return node;
+    };
+    for (const grant of drops) at(grant.resource).delete(grant.lockId);
+    for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
+    for (const grant of updates) at(grant.resource).set(grant.lockId, grant);
+    return [...nodes].map(([resource, grants]) => ({ resource, grants: [...grants.values()] }));
+  }
+
+  #chained(drafts: readonly AuditDraft[]): { head: ChainHead; lines: string } {
+    let head: ChainHead = { seq: this.record.audit.seq, hash: this.record.audit.hash };
+    let lines = "";
+    for (const draft of drafts) {
+      const entry = chain(head, draft);
+      lines += `${entry.line}\n`;
+      head = entry.head;
+    }
+    return { head, lines };
+  }
+
+  #appendAudit({ lines, durable }: TreeStep): void {
+    if (lines === "") return;
+    this.#audit.append(lines, this.record.audit.bytes);
+    if (durable) this.#audit.sync();
+  }
+
+  /** A tree with detached grants is always written so that a power cut cannot tear it. */
+  #write(record: TreeRecord, durable: boolean): void {
+    const keepsDetached = record.grants.some((grant) => grant.store.detached);
+    this.#file.write(record, durable || keepsDetached);
+    this.#record = record;
+  }
+
+  #settle(record: TreeRecord, { id, next }: NonNullable<TreeRecord["op"]>): TreeRecord {
+    const { op: _, ...before } = record;
+    const isDecided = existsSync(join(this.#opsFolder, `${id}.json`));
+    const settled = isDecided ? next : before;
+    if (!isDecided) this.#audit.truncate(before.audit.bytes);
+    this.#write(settled, false);
+    return settled;
+  }
+
+  #finish(record: TreeRecord, pending: readonly NodeContent[]): TreeRecord {
+    for (const { resource, grants } of pending)
+      writeImage(this.#folder, { resource, grants: grants.map(decodeGrant) }, false);
+    const { pending: _, ...finished } = record;
+    this.#write(finished, false);
+    return finished;
+  }
+
+  #newRecord(now: Instant): TreeRecord {
+    const reserved = this.#fence.read()?.reserved;
+    const start = reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK);
+    return {
+      schema_version: SCHEMA_VERSION,
+      tree: this.name,
+      boot_id: now.bootId,
+      fence: start,
+      fence_reserved: reserved ?? start + FENCE_BLOCK,
+      audit: this.#lastWholeEntry(this.#audit.size()),
+      below: 0,
+      grants: [],
+    };
+  }
+
+  /** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
+  #afterRestart(record: TreeRecord, now: Instant): TreeRecord {
+    const fence = Math.max(record.fence, record.fence_reserved, this.#fence.read()?.reserved ?? 0);
+    const chainEnd = this.#lastWholeEntry(record.audit.bytes);
+    this.#audit.truncate(chainEnd.bytes);
+    const repaired: TreeRecord = { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: chainEnd };
+    this.#write(repaired, false);
+    if (chainEnd.seq === record.audit.seq) return repaired;
+    this.#record = repaired;
+    this.#fenceUsed = fence;
+    const note = this.#repairNote(now, record.audit.seq - chainEnd.seq);
+    this.commit(this.step({ adds: [], updates: [], drops: [], audit: [note] }, true));
+    return this.record;
+  }
+
+  #repairNote(now: Instant, lost: number): AuditDraft {
+    return {
+      at: now.wallMs,
+      event: "chain_repaired",
+      resource: this.name,
+      owner: "service:holdfast",
+      holderId: "",
+      fencingToken: null,
+      lockId: null,
+      details: { reason: "the machine restarted before these entries reached the disk", lost },
+    };
+  }
+
+  #lastWholeEntry(upTo: number): TreeRecord["audit"] {
+    let head: ChainHead = EMPTY_CHAIN;
+    let bytes = 0;
+    for (const line of AuditFile.lines(this.#audit.path, 0, upTo)) {
+      const next = follow(head, line.text);
+      if (next === null) break;
+      head = next;
+      bytes = line.end;
+    }
+    return { seq: head.seq, hash: head.hash, bytes };
+  }
+}
+
+function pendingOf({ images }: TreeStep): NodeContent[] {
+  return images.map(({ resource, grants }) => ({ resource, grants: grants.map(encodeGrant) }));
+}

@@ -1,0 +1,48 @@
+/** Files that appear or change in one step and, when asked, are on the disk before anybody is told. */
+
+import { randomUUID } from "node:crypto";
+import { closeSync, constants, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { ioError } from "./errors.js";
+
+/** Writes everything or throws: a short write is gone on with, and an error of the disk is never taken for success. */
+export function writeFully(fd: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+}
+
+/** Replaces the file by a new one of this content: whoever opens it sees the old one or the new one. */
+export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
+  const fresh = `${path}.${randomUUID()}.new`;
+  try {
+    const fd = openSync(fresh, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o644);
+    try {
+      writeFully(fd, bytes, 0);
+      if (durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(fresh, path);
+    if (durable) syncFolder(dirname(path));
+  } catch (error) {
+    removeQuietly(fresh);
+    throw ioError(error, "replace", path);
+  }
+}
+
+/** Makes the names in a folder survive a power cut. */
+export function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It was not there, which is all that was wanted.
+  }
+}

@@ -34,6 +34,22 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     return [...(await reader.auditHeads()).keys()];
   }
 
+  async function* followFrom(
+    start: Promise<Map<Key, number>>,
+    filter: AuditFilter,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<AuditEntry> {
+    const positions = await start;
+    while (!signal?.aborted) {
+      yield* readFrom(positions, filter);
+      try {
+        await sleep(FOLLOW_EVERY_MS, signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
   async function* readFrom(positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
     for (const tree of await treesFor(filter)) {
       for (;;) {
@@ -61,16 +77,11 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
-    async *follow({ signal, fromStart = false, ...filter } = {}) {
-      const positions = fromStart ? new Map<Key, number>() : new Map(await reader.auditHeads());
-      while (!signal?.aborted) {
-        yield* readFrom(positions, filter);
-        try {
-          await sleep(FOLLOW_EVERY_MS, signal);
-        } catch {
-          return;
-        }
-      }
+    follow({ signal, fromStart = false, ...filter } = {}) {
+      const start = fromStart
+        ? Promise.resolve(new Map<Key, number>())
+        : reader.auditHeads().then((heads) => new Map(heads));
+      return followFrom(start, filter, signal);
     },
   };
 }

@@ -4,7 +4,7 @@ import { isWithin, type Key, parseKey } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
 import { profileOf } from "../lock/settings.js";
 import { isoTime } from "../lock/time.js";
-import type { AcquireRequest, Party, Presented, Store } from "../store/contract.js";
+import type { AcquireRequest, Party, Presented, Store, Waiting } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
@@ -122,11 +122,15 @@ export class Holdfast {
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
     const lease = await this.acquire(keys, options);
+    let result: T;
     try {
-      return await work(lease);
-    } finally {
-      await lease.release();
+      result = await work(lease);
+    } catch (error) {
+      await lease.release().catch(() => undefined);
+      throw error;
     }
+    await lease.release();
+    return result;
   }
 
   /** A lease handed down by its holder: it may verify and commit and take more, not renew or release. */
@@ -225,7 +229,7 @@ export class Holdfast {
     const { store, clock } = this.#facts;
     const party = this.#partyFor(parsed);
     const { token, hash } = newToken();
-    const request = this.#request(parsed, party, hash, presentedBy(family), mustSteal);
+    const presented = presentedBy(family);
     let since = 0;
     const resources = (): string[] => parsed.wants.map((want) => want.resource);
     try {
@@ -236,7 +240,7 @@ export class Holdfast {
           signal: parsed.signal,
           ask: (waiting) => {
             since = clock().bootMs;
-            return store.locks.acquire({ ...request, ...waiting });
+            return store.locks.acquire(this.#request(parsed, party, hash, presented, mustSteal, waiting));
           },
           leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),
         },
@@ -268,7 +272,8 @@ export class Holdfast {
     tokenHash: string,
     presented: readonly Presented[],
     mustSteal: boolean,
-  ): Omit<AcquireRequest, "waitMs" | "ticketId"> {
+    { waitMs, ticketId }: Waiting,
+  ): AcquireRequest {
     return {
       wants: parsed.wants,
       party,
@@ -280,6 +285,8 @@ export class Holdfast {
       presented,
       strictOrder: this.#facts.strictOrder,
       mustSteal,
+      waitMs,
+      ticketId,
     };
   }
 

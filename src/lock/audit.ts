@@ -2,7 +2,7 @@
  * The audit trail: one hash chain per tree. An entry's hash covers the entry and the hash before it, and the head of each
  * chain (count and last hash) is kept apart from the entries, so an edit, a deletion, a swap or a cut tail shows.
  */
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import type { Key } from "./key.js";
 
 export const AUDIT_EVENTS = [
@@ -64,7 +64,7 @@ function bodyOf(head: ChainHead, draft: AuditDraft): string {
 }
 
 function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return digest("sha256", text, "hex");
 }
 
 export interface ChainedEntry {

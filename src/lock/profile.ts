@@ -37,7 +37,9 @@ export function isExpired(grant: Grant, now: Instant): boolean {
 
 /** A process-bound grant of this machine from before its restart. */
 function endedByRestart(grant: Grant, now: Instant): boolean {
-  return !grant.detached && grant.renewedAt.bootId !== now.bootId && grant.renewedAt.machineId === now.machineId;
+  return (
+    grant.proof.kind !== "none" && grant.renewedAt.bootId !== now.bootId && grant.renewedAt.machineId === now.machineId
+  );
 }
 
 /** A live grant of another machine: this store cannot judge it, and must not work beside it. */

@@ -1,5 +1,5 @@
 /** The lease token: the secret that proves a grant is one's own. Stores keep only its hash. */
-import { createHash, randomFillSync } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 
 const TOKEN_BYTES = 24;
 /** Random bytes are drawn in bulk: one call for many tokens costs a fraction of one call each. */
@@ -18,5 +18,5 @@ export function newLeaseToken(): string {
 }
 
 export function hashLeaseToken(token: string): string {
-  return createHash("sha256").update(token).digest("base64url");
+  return hash("sha256", token, "base64url");
 }

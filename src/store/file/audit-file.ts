@@ -20,7 +20,9 @@ export class AuditFile {
     this.path = path;
   }
 
+  /** Looks again whether the path still names this file. */
   size(): number {
+    if (this.#fd >= 0 && fstatSync(this.#fd).nlink === 0) this.close();
     return fstatSync(this.#open()).size;
   }
 
@@ -75,7 +77,6 @@ export class AuditFile {
   }
 
   #open(): number {
-    if (this.#fd >= 0 && fstatSync(this.#fd).nlink === 0) this.close();
     if (this.#fd < 0) {
       try {
         this.#fd = openSync(this.path, "a+");

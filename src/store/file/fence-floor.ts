@@ -7,10 +7,12 @@
 import { join } from "node:path";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError } from "../../support/errors.js";
-import { enterAll, type Guard, openGuard, tryEnterAll } from "../../support/guard.js";
+import { type Guard, openGuard } from "../../support/guard.js";
 import { BlockFile } from "./block-file.js";
 
 const AHEAD = 3_600_000;
+const RAISE_TRIES = 500;
+const RAISE_PAUSE_MS = 2;
 
 interface FloorRecord {
   readonly boot_id: string;
@@ -32,32 +34,26 @@ export class FenceFloor {
   /** The start of a block of `size` numbers that lies under the floor on the disk. */
   startOfNewTree(now: Instant, size: number): number {
     const known = this.#file.read();
-    const start = startFrom(known, now);
-    if (known !== null && known.boot_id === now.bootId && start + size <= known.to) return start;
-    return this.#raise(now, size);
-  }
-
-  #raise(now: Instant, size: number): number {
-    if (!tryEnterAll([this.#guard]))
-      throw new HoldfastError("E_STORE_UNAVAILABLE", "another process is raising the fence floor of this store");
+    if (isHighEnough(known, now, size)) return startUnder(known, now);
+    for (let tries = 0; !this.#guard.tryEnter(); tries += 1) {
+      if (tries >= RAISE_TRIES)
+        throw new HoldfastError("E_STORE_UNAVAILABLE", "the fence floor is being raised elsewhere");
+      pauseThread(RAISE_PAUSE_MS);
+    }
     try {
-      const known = this.#file.read();
-      const from = known === null ? Math.floor(now.wallMs) : known.boot_id === now.bootId ? known.from : known.to;
-      const start = Math.max(from, Math.floor(now.wallMs));
-      this.#file.write({ boot_id: now.bootId, from, to: start + size + AHEAD }, true);
-      return start;
+      return this.#raise(now, size);
     } finally {
       this.#guard.leave();
     }
   }
 
-  /** Done once when the store is opened, so that a step seldom has to. */
-  async prepare(now: Instant, size: number): Promise<void> {
+  #raise(now: Instant, size: number): number {
     const known = this.#file.read();
-    if (known !== null && known.boot_id === now.bootId && startFrom(known, now) + size <= known.to) return;
-    await enterAll([this.#guard], this.#file.path);
-    this.#guard.leave();
-    this.startOfNewTree(now, size);
+    if (isHighEnough(known, now, size)) return startUnder(known, now);
+    const from = known === null ? Math.floor(now.wallMs) : known.boot_id === now.bootId ? known.from : known.to;
+    const start = Math.max(from, Math.floor(now.wallMs));
+    this.#file.write({ boot_id: now.bootId, from, to: start + size + AHEAD }, true);
+    return start;
   }
 
   close(): void {
@@ -66,6 +62,15 @@ export class FenceFloor {
   }
 }
 
-function startFrom(known: FloorRecord | null, now: Instant): number {
+function isHighEnough(known: FloorRecord | null, now: Instant, size: number): boolean {
+  return known !== null && known.boot_id === now.bootId && startUnder(known, now) + size <= known.to;
+}
+
+function startUnder(known: FloorRecord | null, now: Instant): number {
   return Math.max(known?.from ?? 0, Math.floor(now.wallMs));
+}
+
+/** Once an hour, for the millisecond another process needs: not worth giving the guard of the tree up for. */
+function pauseThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

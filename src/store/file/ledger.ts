@@ -74,7 +74,7 @@ export class FileLedger implements Ledger {
     const [first] = steps;
     if (first !== undefined && steps.length === 1) first.tree.commit(first.step);
     else if (steps.length > 1) this.#writeSeveral(steps, durable);
-    if (changes.ticketAdds ?? changes.ticketUpdates ?? changes.ticketDrops)
+    if (changes.ticketAdds || changes.ticketUpdates || changes.ticketDrops?.length)
       for (const tree of trees) writeTickets(tree, changes);
   }
 
@@ -156,12 +156,20 @@ function changesIn(name: Key, changes: Changes): TreeChanges | null {
   return adds.length + updates.length + drops.length + audit.length === 0 ? null : { adds, updates, drops, audit };
 }
 
-/** Places in line are not part of the commit: one that is lost is taken again by whoever still waits. */
+/** Places in line are not part of the commit: one that could not be written is taken again by whoever still waits. */
 function writeTickets(tree: FileTree, changes: Changes): void {
+  try {
+    tree.writeLine(lineAfter(tree, changes));
+  } catch {
+    // The waiter polls without a place in line.
+  }
+}
+
+function lineAfter(tree: FileTree, changes: Changes): Ticket[] {
   const isHere = (ticket: Ticket): boolean => ticket.wants.some((want) => treeOf(want.resource) === tree.name);
   const line = new Map(tree.tickets().map((ticket) => [ticket.ticketId, ticket]));
   for (const ticket of changes.ticketDrops ?? []) line.delete(ticket.ticketId);
   for (const ticket of [...(changes.ticketAdds ?? []), ...(changes.ticketUpdates ?? [])])
     if (isHere(ticket)) line.set(ticket.ticketId, ticket);
-  tree.writeLine([...line.values()]);
+  return [...line.values()];
 }

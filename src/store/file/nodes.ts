@@ -32,6 +32,13 @@ export function readAround(folder: string, key: Key, found: Found): void {
   readBelow(nodeFolder(folder, key), found);
 }
 
+/** How many grants there are below a tree's own key. */
+export function countBelow(folder: string, tree: Key): number {
+  const found: Found = { grants: [], unreadable: [] };
+  readBelow(nodeFolder(folder, tree), found);
+  return found.grants.length + found.unreadable.length;
+}
+
 function readBelow(folder: string, found: Found): void {
   for (const entry of namesIn(folder)) {
     const path = join(folder, entry);
@@ -103,6 +110,7 @@ export function writeImage(folder: string, { resource, grants }: NodeImage, dura
       return;
     }
     mkdirSync(dirname(path), { recursive: true });
+    file.read();
     file.write({ resource, grants: grants.map(encodeGrant) }, durable || grants.some((grant) => grant.detached));
   } finally {
     file.close();

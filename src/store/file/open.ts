@@ -21,15 +21,12 @@ interface StoreRecord {
   readonly settings: Settings;
 }
 
-const FIRST_BLOCK = 1_000;
-
 export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });
   const layout = layoutOf(resolve(place));
   prepareFolder(layout);
   const settings = await agreeOnSettings(layout, stated);
   const floor = new FenceFloor(layout.root);
-  await floor.prepare(clock(), FIRST_BLOCK);
   const ledger = new FileLedger(`file:${layout.root}`, layout, floor, settings, clock);
   return createLocalStore(ledger, openProofFolder(layout.alive));
 }

@@ -15,6 +15,7 @@ import type { TreeRecord } from "./tree.js";
 const TRIES = 20;
 
 export function createFileRecords(layout: Layout): LedgerRecords {
+  const bookmarks = new Map<Key, Bookmark>();
   const recordOf = (tree: Key): TreeRecord | null => readJson(join(treeFolder(layout, tree), "tree.json"));
 
   const around = (key: Key): Found => {
@@ -47,7 +48,9 @@ export function createFileRecords(layout: Layout): LedgerRecords {
     heads: () => new Map(trees().flatMap(({ tree, audit }) => (audit.seq > 0 ? [[tree, audit.seq] as const] : []))),
     audit(page) {
       const record = recordOf(page.tree);
-      return record === null ? [] : readEntries(join(treeFolder(layout, page.tree), "audit.jsonl"), record, page);
+      return record === null
+        ? []
+        : readEntries(join(treeFolder(layout, page.tree), "audit.jsonl"), record, page, bookmarks);
     },
     checkChain(tree) {
       const record = recordOf(tree);
@@ -79,16 +82,29 @@ function byPlace(a: Place, b: Place): number {
   return a.lockId < b.lockId ? -1 : a.lockId > b.lockId ? 1 : 0;
 }
 
-function readEntries(path: string, { audit }: TreeRecord, page: AuditPage): AuditEntry[] {
+/** Where reading stopped last, so that going on does not read everything again. */
+interface Bookmark {
+  readonly seq: number;
+  readonly end: number;
+}
+
+function readEntries(
+  path: string,
+  { audit, tree }: TreeRecord,
+  page: AuditPage,
+  bookmarks: Map<Key, Bookmark>,
+): AuditEntry[] {
   const found: AuditEntry[] = [];
-  let seq = 0;
-  for (const { text } of AuditFile.lines(path, 0, audit.bytes)) {
-    seq += 1;
-    if (seq <= page.afterSeq) continue;
+  const known = bookmarks.get(tree);
+  let at: Bookmark = known !== undefined && known.seq <= page.afterSeq ? known : { seq: 0, end: 0 };
+  for (const { text, end } of AuditFile.lines(path, at.end, audit.bytes)) {
+    at = { seq: at.seq + 1, end };
+    if (at.seq <= page.afterSeq) continue;
     const entry = parseEntry(text);
     if (matches(entry, page)) found.push(entry);
     if (found.length === page.limit) break;
   }
+  bookmarks.set(tree, at);
   return found;
 }
 

@@ -27,7 +27,15 @@ import { decodeGrant, encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { FenceFloor } from "./fence-floor.js";
-import { type Found, type NodeContent, type NodeImage, readAround, readImage, writeImage } from "./nodes.js";
+import {
+  countBelow,
+  type Found,
+  type NodeContent,
+  type NodeImage,
+  readAround,
+  readImage,
+  writeImage,
+} from "./nodes.js";
 
 /** Numbers reserved by one write that reaches the disk. */
 const FENCE_BLOCK = 1_000;
@@ -42,6 +50,8 @@ export interface TreeRecord {
   readonly audit: { readonly seq: number; readonly hash: string; readonly bytes: number };
   /** How many grants there are on keys below the tree's own. */
   readonly below: number;
+  /** False: nobody is in line, line.json need not be read. */
+  readonly waiting: boolean;
   readonly grants: readonly StoredGrant[];
   readonly pending?: readonly NodeContent[];
   readonly op?: { readonly id: string; readonly next: TreeRecord };
@@ -97,14 +107,35 @@ export class FileTree {
 
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
   load(now: Instant): void {
-    let record = this.#file.read() ?? this.#newRecord(now);
+    let record = this.#read(now) ?? this.#newRecord(now);
     if (record.schema_version > SCHEMA_VERSION)
       throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${this.#file.path} was written by a newer version of holdfast`);
     record = this.#repaired(record);
     if (record.boot_id !== now.bootId) record = this.#afterRestart(record, now);
-    else if (this.#audit.size() > record.audit.bytes) this.#audit.truncate(record.audit.bytes);
+    else if (!this.#file.isUnchanged) this.#cutTail(record);
     this.#record = record;
     this.#fenceUsed = record.fence;
+  }
+
+  /**
+   * In place only what a power cut may take is written, so a record torn by one held no grant that outlives the machine,
+   * and is begun anew. One that became unreadable otherwise is left for a person to look at.
+   */
+  #read(now: Instant): TreeRecord | null {
+    try {
+      return this.#file.read();
+    } catch (error) {
+      if (!this.#file.isOlderThan(now.wallMs - now.bootMs)) throw error;
+      return null;
+    }
+  }
+
+  /**
+   * Entries are read only up to the counted end, so an uncounted tail does no harm; it is cut when somebody else was
+   * here since, and not looked for when nobody was.
+   */
+  #cutTail({ audit }: TreeRecord): void {
+    if (this.#audit.size() > audit.bytes) this.#audit.truncate(audit.bytes);
   }
 
   get record(): TreeRecord {
@@ -125,10 +156,11 @@ export class FileTree {
   }
 
   tickets(): readonly Ticket[] {
+    if (!this.record.waiting) return NOBODY;
     try {
-      return this.#line.read() ?? [];
+      return this.#line.read() ?? NOBODY;
     } catch {
-      return []; // Torn by a crash: those who still wait take a new place.
+      return NOBODY; // Torn by a crash: those who still wait take a new place.
     }
   }
 
@@ -136,6 +168,7 @@ export class FileTree {
   mint(now: Instant): number {
     if (this.#fenceUsed >= this.record.fence_reserved) {
       const reserved = this.#fenceUsed + FENCE_BLOCK;
+      this.#fence.read();
       this.#fence.write({ reserved }, true);
       this.#record = { ...this.record, boot_id: now.bootId, fence_reserved: reserved };
     }
@@ -144,6 +177,9 @@ export class FileTree {
   }
 
   writeLine(tickets: readonly Ticket[]): void {
+    const waiting = tickets.length > 0;
+    if (waiting !== this.record.waiting) this.#write({ ...this.record, waiting }, false);
+    this.#line.read();
     this.#line.write(tickets, false);
   }
 
@@ -201,7 +237,7 @@ export class FileTree {
     try {
       this.#record = this.#repaired(this.record);
     } catch {
-      this.#record = null;
+      // Still announced or pending in tree.json.
     }
   }
 
@@ -268,10 +304,10 @@ export class FileTree {
     if (durable) this.#audit.sync();
   }
 
-  /** A tree with detached grants is always written so that a power cut cannot tear it. */
+  /** A record with detached grants is never written over in place: a power cut could tear it. */
   #write(record: TreeRecord, durable: boolean): void {
-    const keepsDetached = record.grants.some((grant) => grant.store.detached);
-    this.#file.write(record, durable || keepsDetached);
+    const before = this.#record;
+    this.#file.write(record, durable || outlivesMachine(record) || (before !== null && outlivesMachine(before)));
     this.#record = record;
   }
 
@@ -302,7 +338,8 @@ export class FileTree {
       fence: start,
       fence_reserved: reserved ?? start + FENCE_BLOCK,
       audit: this.#lastWholeEntry(this.#audit.size()),
-      below: 0,
+      below: countBelow(this.#folder, this.name),
+      waiting: false,
       grants: [],
     };
   }
@@ -347,6 +384,17 @@ export class FileTree {
     return { seq: head.seq, hash: head.hash, bytes };
   }
 }
+
+function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
+  const isDetached = (grant: StoredGrant): boolean => grant.store.detached;
+  return (
+    grants.some(isDetached) ||
+    (pending?.some((node) => node.grants.some(isDetached)) ?? false) ||
+    (op !== undefined && outlivesMachine(op.next))
+  );
+}
+
+const NOBODY: readonly Ticket[] = [];
 
 function pendingOf({ images }: TreeStep): NodeContent[] {
   return images.map(({ resource, grants }) => ({ resource, grants: grants.map(encodeGrant) }));

@@ -79,7 +79,7 @@ function newGrant(
 ): Grant {
   const { party } = request;
   const profile = profileOf(want.resource, settings);
-  if (profile === "strict" && request.detached)
+  if (profile === "strict" && party.proof.kind === "none")
     throw new HoldfastError(
       "E_INVALID_ARGUMENT",
       `detached: ${want.resource} has the profile strict, which only proof of death ends; a detached grant has no process`,

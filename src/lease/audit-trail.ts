@@ -1,5 +1,5 @@
 /** Reading the record of what happened. */
-import type { AuditEntry, AuditFilter } from "../lock/audit.js";
+import { type AuditEntry, type AuditFilter, matches } from "../lock/audit.js";
 import { type Key, parseKey, treeOf } from "../lock/key.js";
 import type { AuditVerdict, Store } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";
@@ -53,10 +53,10 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
   async function* readFrom(positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
     for (const tree of await treesFor(filter)) {
       for (;;) {
-        const page = await reader.audit({ ...filter, tree, afterSeq: positions.get(tree) ?? 0, limit: PAGE });
+        const page = await reader.audit({ tree, afterSeq: positions.get(tree) ?? 0, limit: PAGE });
         for (const entry of page) {
           positions.set(tree, entry.seq);
-          yield entry;
+          if (matches(entry, filter)) yield entry;
         }
         if (page.length < PAGE) break;
       }

@@ -4,6 +4,7 @@
  */
 import { hash as digest } from "node:crypto";
 import type { Key } from "./key.js";
+import { isoTime } from "./time.js";
 
 export const AUDIT_EVENTS = [
   "granted",
@@ -54,7 +55,7 @@ export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: "0".repeat(64) };
 
 /** The entry's own JSON, without its hash: what the hash is taken over, and the start of what a file keeps. */
 function bodyOf(head: ChainHead, draft: AuditDraft): string {
-  return `{"seq":${head.seq + 1},"at":"${new Date(draft.at).toISOString()}","event":"${draft.event}","resource":"${
+  return `{"seq":${head.seq + 1},"at":"${isoTime(draft.at)}","event":"${draft.event}","resource":"${
     draft.resource
   }","owner":${JSON.stringify(draft.owner)},"holder_id":${JSON.stringify(draft.holderId)},"fencing_token":${
     draft.fencingToken

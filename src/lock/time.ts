@@ -24,6 +24,14 @@ export function remainingSeconds(stamp: Instant, durationMs: number, now: Instan
   return Math.max(0, Math.ceil(remainingMs(stamp, durationMs, now) / 1000));
 }
 
+/** Many stamps of one step are of one millisecond: the last one is kept. */
+let lastMs = Number.NaN;
+let lastIso = "";
+
 export function isoTime(wallMs: number): string {
-  return new Date(wallMs).toISOString();
+  if (wallMs !== lastMs) {
+    lastIso = new Date(wallMs).toISOString();
+    lastMs = wallMs;
+  }
+  return lastIso;
 }

@@ -4,14 +4,7 @@
  * descriptor of the same file loses nothing. Only non-blocking tries: a blocking one would occupy a thread of libuv's
  * small pool for as long as it waits.
  */
-import { createRequire } from "node:module";
-
-interface NativeLocks {
-  tryLock(fd: number, options?: { shared?: boolean }): boolean;
-  unlock(fd: number): void;
-}
-
-const native = createRequire(import.meta.url)("fs-native-extensions") as NativeLocks;
+import native from "fs-native-extensions";
 
 export function tryLockExclusive(fd: number): boolean {
   return native.tryLock(fd);

@@ -18,8 +18,9 @@ export class BlockFile<T> {
   #fd = -1;
   /** Size when last looked, -1 for no file. Good for as long as the guard is held. */
   #size = -1;
-  /** What the file holds, as far as this process knows, and what it says. */
-  #bytes: Buffer = Buffer.alloc(0);
+  /** What the file holds as far as this process knows, in the first `#length` bytes, and what that says. */
+  #content: Buffer = Buffer.alloc(PAGE);
+  #length = 0;
   #value: T | null = null;
   /** True when the last read found what this process knew already. */
   isUnchanged = false;
@@ -32,29 +33,38 @@ export class BlockFile<T> {
   read(): T | null {
     const size = this.#look();
     if (size <= 0) {
-      this.isUnchanged = false;
-      this.#remember(Buffer.alloc(0), null);
+      this.#forget();
       return null;
     }
-    const bytes = size <= PAGE ? scratch.subarray(0, size) : Buffer.allocUnsafe(size);
+    const bytes = size <= PAGE ? scratch : Buffer.allocUnsafe(size);
     const length = readSync(this.#fd, bytes, 0, size, 0);
-    const found = bytes.subarray(0, length);
-    this.isUnchanged = this.#bytes.equals(found);
+    this.isUnchanged = length === this.#length && bytes.compare(this.#content, 0, length, 0, length) === 0;
     if (this.isUnchanged) return this.#value;
-    this.#remember(Buffer.from(found), parse<T>(found, this.path));
-    return this.#value;
+    this.#forget();
+    const value = parse<T>(bytes.subarray(0, length), this.path);
+    this.#hold(length);
+    bytes.copy(this.#content, 0, 0, length);
+    this.#value = value;
+    return value;
   }
 
   /** Read it first, under the same guard. */
   write(value: T, durable: boolean): void {
-    const json = Buffer.from(`${JSON.stringify(value)}\n`);
+    const json = JSON.stringify(value);
+    const length = Buffer.byteLength(json) + 1;
+    const isOnePage = Math.max(length, this.#size) <= PAGE;
     try {
-      const size = this.#size;
-      if (durable || size < 0 || Math.max(size, json.length) > PAGE) this.#replace(json, durable);
-      else this.#overwrite(json, size);
+      this.#hold(Math.max(length, isOnePage ? this.#size : 0));
+      this.#content.write(json, 0);
+      this.#content.fill(SPACE, length - 1, this.#length - 1);
+      this.#content[this.#length - 1] = NEWLINE;
+      const bytes = this.#content.subarray(0, this.#length);
+      if (isOnePage && !durable && this.#size >= 0) writeFully(this.#fd, bytes, 0);
+      else this.#replace(bytes, durable);
+      this.#size = this.#length;
       this.#value = value;
     } catch (error) {
-      this.#remember(Buffer.alloc(0), null);
+      this.#forget();
       throw ioError(error, "write", this.path);
     }
   }
@@ -70,31 +80,20 @@ export class BlockFile<T> {
   }
 
   close(): void {
+    this.#closeFile();
+    this.#forget();
+  }
+
+  #replace(bytes: Buffer, durable: boolean): void {
+    replaceFile(this.path, bytes, durable);
+    this.#closeFile();
+    this.#open();
+  }
+
+  #closeFile(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
     this.#size = -1;
-    this.#remember(Buffer.alloc(0), null);
-  }
-
-  /** The shorter content is padded with blanks, so that one write does it all. */
-  #overwrite(json: Buffer, size: number): void {
-    let bytes = json;
-    if (json.length < size) {
-      bytes = Buffer.alloc(size, SPACE);
-      json.copy(bytes);
-      bytes[json.length - 1] = SPACE;
-      bytes[size - 1] = NEWLINE;
-    }
-    writeFully(this.#fd, bytes, 0);
-    this.#bytes = bytes;
-    this.#size = bytes.length;
-  }
-
-  #replace(json: Buffer, durable: boolean): void {
-    replaceFile(this.path, json, durable);
-    this.close();
-    this.#look();
-    this.#bytes = json;
   }
 
   /** The size of the file the path names now, or -1. A descriptor of a file that was replaced or removed is let go. */
@@ -122,9 +121,16 @@ export class BlockFile<T> {
     }
   }
 
-  #remember(bytes: Buffer, value: T | null): void {
-    this.#bytes = bytes;
-    this.#value = value;
+  /** Makes room for this many bytes. */
+  #hold(length: number): void {
+    if (length > this.#content.length) this.#content = Buffer.alloc(length);
+    this.#length = length;
+  }
+
+  #forget(): void {
+    this.isUnchanged = false;
+    this.#length = 0;
+    this.#value = null;
   }
 }
 

@@ -13,7 +13,7 @@ import { enterAll, leaveAll, tryEnterAll } from "../../support/guard.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { type Layout, treeFolder } from "./layout.js";
-import type { Found } from "./nodes.js";
+import { nothingFound } from "./nodes.js";
 import { createFileRecords } from "./records.js";
 import { FileTree, type TreeChanges } from "./tree.js";
 
@@ -129,7 +129,7 @@ function createView(trees: readonly FileTree[], now: Instant): LedgerView {
 }
 
 function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhood {
-  const found: Found = { grants: [], unreadable: [] };
+  const found = nothingFound();
   for (const key of keys) at(treeOf(key)).near(key, found);
   const tickets = new Map<string, Ticket>();
   for (const key of keys)

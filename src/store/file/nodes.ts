@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Grant, UnreadableGrant } from "../../lock/grant.js";
 import { ancestorsOf, type Key } from "../../lock/key.js";
 import { ioError } from "../../support/errors.js";
-import { decodeGrant, encodeGrant, type StoredGrant } from "../grant-codec.js";
+import { decodeGrant, type StoredGrant } from "../grant-codec.js";
 import { BlockFile } from "./block-file.js";
 import { nodeFile, nodeFolder } from "./layout.js";
 
@@ -16,12 +16,18 @@ export interface NodeContent {
 export interface Found {
   readonly grants: Grant[];
   readonly unreadable: UnreadableGrant[];
+  /** Records that could not be understood, as they are: they are kept, whatever else changes at their node. */
+  readonly strange: StoredGrant[];
+}
+
+export function nothingFound(): Found {
+  return { grants: [], unreadable: [], strange: [] };
 }
 
 /** What a node will hold. An empty list removes its file. */
 export interface NodeImage {
   readonly resource: Key;
-  readonly grants: readonly Grant[];
+  readonly grants: readonly StoredGrant[];
 }
 
 /** Grants on the key, above it (without the tree's own key, which is in tree.json) and below it. */
@@ -34,7 +40,7 @@ export function readAround(folder: string, key: Key, found: Found): void {
 
 /** How many grants there are below a tree's own key. */
 export function countBelow(folder: string, tree: Key): number {
-  const found: Found = { grants: [], unreadable: [] };
+  const found = nothingFound();
   readBelow(nodeFolder(folder, tree), found);
   return found.grants.length + found.unreadable.length;
 }
@@ -77,6 +83,7 @@ export function decodeInto(grants: readonly StoredGrant[], resource: Key, found:
       found.grants.push(decodeGrant(stored));
     } catch (error) {
       found.unreadable.push({ resource, why: (error as Error).message });
+      found.strange.push(stored);
     }
   }
 }
@@ -92,11 +99,11 @@ function keyFromPath(path: string): Key {
   return [tree, ...rest].join("/") as Key;
 }
 
-/** Grants of exactly this node, as they are stored. */
-export function readImage(folder: string, resource: Key): Grant[] {
-  const found: Found = { grants: [], unreadable: [] };
+/** What exactly this node holds. */
+export function readExactly(folder: string, resource: Key): Found {
+  const found = nothingFound();
   readNode(nodeFile(folder, resource), resource, found);
-  return found.grants;
+  return found;
 }
 
 /** Puts a node into its new state. Doing it again changes nothing. */
@@ -111,7 +118,7 @@ export function writeImage(folder: string, { resource, grants }: NodeImage, dura
     }
     mkdirSync(dirname(path), { recursive: true });
     file.read();
-    file.write({ resource, grants: grants.map(encodeGrant) }, durable || grants.some((grant) => grant.detached));
+    file.write({ resource, grants }, durable || grants.some((grant) => grant.store?.detached));
   } finally {
     file.close();
   }

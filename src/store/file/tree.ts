@@ -23,17 +23,19 @@ import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { type Guard, openGuard } from "../../support/guard.js";
-import { decodeGrant, encodeGrant, type StoredGrant } from "../grant-codec.js";
+import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { FenceFloor } from "./fence-floor.js";
 import {
   countBelow,
+  decodeInto,
   type Found,
   type NodeContent,
   type NodeImage,
+  nothingFound,
   readAround,
-  readImage,
+  readExactly,
   writeImage,
 } from "./nodes.js";
 
@@ -57,9 +59,16 @@ export interface TreeRecord {
   readonly op?: { readonly id: string; readonly next: TreeRecord };
 }
 
+/** A node's new content, and what it says if all of it could be understood. */
+interface DecodedImage extends NodeImage {
+  readonly decoded: readonly Grant[] | null;
+}
+
 /** What a step makes of a tree, ready to be written. */
 export interface TreeStep {
   readonly record: TreeRecord;
+  /** The grants on the tree's own key, when they change and all are understood. */
+  readonly own: readonly Grant[] | null;
   readonly images: readonly NodeImage[];
   readonly lines: string;
   readonly durable: boolean;
@@ -151,7 +160,7 @@ export class FileTree {
   }
 
   find(resource: Key, lockId: string): Grant | null {
-    const grants = resource === this.name ? this.#ownGrants().grants : readImage(this.#folder, resource);
+    const { grants } = this.#at(resource);
     return grants.find((grant) => grant.lockId === lockId) ?? null;
   }
 
@@ -184,27 +193,34 @@ export class FileTree {
   }
 
   /** What the changes make of this tree. Writes nothing. */
-  step({ adds, updates, drops, audit }: TreeChanges, durable: boolean): TreeStep {
-    const images = this.#imagesAfter({ adds, updates, drops });
+  step(changes: TreeChanges, durable: boolean): TreeStep {
+    const images = this.#imagesAfter(changes);
     const own = images.find((image) => image.resource === this.name);
-    const below = images.filter((image) => image.resource !== this.name);
-    const depth = (grant: Grant): number => (grant.resource === this.name ? 0 : 1);
-    const moved =
-      adds.reduce((sum, grant) => sum + depth(grant), 0) - drops.reduce((sum, grant) => sum + depth(grant), 0);
-    const { head, lines } = this.#chained(audit);
-    const { pending: _, op: __, ...before } = this.record;
+    const { head, lines } = this.#chained(changes.audit);
+    const before = this.record;
     return {
-      images: below,
+      own: own?.decoded ?? null,
+      images: own === undefined ? images : images.filter((image) => image !== own),
       lines,
       durable,
       record: {
-        ...before,
+        schema_version: before.schema_version,
+        tree: before.tree,
+        boot_id: before.boot_id,
         fence: this.#fenceUsed,
-        audit: { ...head, bytes: before.audit.bytes + Buffer.byteLength(lines) },
-        below: before.below + moved,
-        grants: own === undefined ? before.grants : own.grants.map(encodeGrant),
+        fence_reserved: before.fence_reserved,
+        audit: { seq: head.seq, hash: head.hash, bytes: before.audit.bytes + Buffer.byteLength(lines) },
+        below: before.below + this.#countBelow(changes.adds) - this.#countBelow(changes.drops),
+        waiting: before.waiting,
+        grants: own?.grants ?? before.grants,
       },
     };
+  }
+
+  #countBelow(grants: readonly Grant[]): number {
+    let count = 0;
+    for (const grant of grants) if (grant.resource !== this.name) count += 1;
+    return count;
   }
 
   /** A step on this tree alone. */
@@ -212,6 +228,7 @@ export class FileTree {
     this.#appendAudit(step);
     if (step.images.length === 0) {
       this.#write(step.record, step.durable);
+      if (step.own !== null) this.#grants = { from: step.record, found: { ...nothingFound(), grants: [...step.own] } };
       return;
     }
     if (step.lines === "" && step.images.length === 1) {
@@ -257,34 +274,36 @@ export class FileTree {
   #ownGrants(): Found {
     const { record } = this;
     if (this.#grants?.from.grants === record.grants) return this.#grants.found;
-    const found: Found = { grants: [], unreadable: [] };
-    for (const stored of record.grants) {
-      try {
-        found.grants.push(decodeGrant(stored));
-      } catch (error) {
-        found.unreadable.push({ resource: this.name, why: (error as Error).message });
-      }
-    }
+    const found = nothingFound();
+    decodeInto(record.grants, this.name, found);
     this.#grants = { from: record, found };
     return found;
   }
 
+  #at(resource: Key): Found {
+    return resource === this.name ? this.#ownGrants() : readExactly(this.#folder, resource);
+  }
+
   /** The nodes the changes touch, each with all the grants it will have. */
-  #imagesAfter({ adds, updates, drops }: Omit<TreeChanges, "audit">): NodeImage[] {
-    const nodes = new Map<Key, Map<string, Grant>>();
+  #imagesAfter({ adds, updates, drops }: TreeChanges): DecodedImage[] {
+    const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
     const at = (resource: Key): Map<string, Grant> => {
       let node = nodes.get(resource);
       if (node === undefined) {
-        const grants = resource === this.name ? this.#ownGrants().grants : readImage(this.#folder, resource);
-        node = new Map(grants.map((grant) => [grant.lockId, grant]));
+        const { grants, strange } = this.#at(resource);
+        node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange };
         nodes.set(resource, node);
       }
-      return node;
+      return node.grants;
     };
     for (const grant of drops) at(grant.resource).delete(grant.lockId);
     for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
     for (const grant of updates) at(grant.resource).set(grant.lockId, grant);
-    return [...nodes].map(([resource, grants]) => ({ resource, grants: [...grants.values()] }));
+    return [...nodes].map(([resource, { grants, strange }]) => ({
+      resource,
+      grants: [...[...grants.values()].map(encodeGrant), ...strange],
+      decoded: strange.length === 0 ? [...grants.values()] : null,
+    }));
   }
 
   #chained(drafts: readonly AuditDraft[]): { head: ChainHead; lines: string } {
@@ -321,8 +340,7 @@ export class FileTree {
   }
 
   #finish(record: TreeRecord, pending: readonly NodeContent[]): TreeRecord {
-    for (const { resource, grants } of pending)
-      writeImage(this.#folder, { resource, grants: grants.map(decodeGrant) }, false);
+    for (const { resource, grants } of pending) writeImage(this.#folder, { resource, grants }, false);
     const { pending: _, ...finished } = record;
     this.#write(finished, false);
     return finished;
@@ -386,7 +404,7 @@ export class FileTree {
 }
 
 function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
-  const isDetached = (grant: StoredGrant): boolean => grant.store.detached;
+  const isDetached = (grant: StoredGrant): boolean => grant.store?.detached ?? false;
   return (
     grants.some(isDetached) ||
     (pending?.some((node) => node.grants.some(isDetached)) ?? false) ||
@@ -397,5 +415,5 @@ function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
 const NOBODY: readonly Ticket[] = [];
 
 function pendingOf({ images }: TreeStep): NodeContent[] {
-  return images.map(({ resource, grants }) => ({ resource, grants: grants.map(encodeGrant) }));
+  return images.map(({ resource, grants }) => ({ resource, grants }));
 }

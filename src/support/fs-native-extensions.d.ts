@@ -1,0 +1,8 @@
+declare module "fs-native-extensions" {
+  const native: {
+    tryLock(fd: number, options?: { shared?: boolean }): boolean;
+    unlock(fd: number): void;
+  };
+  // biome-ignore lint/style/noDefaultExport: this is what the package has
+  export default native;
+}

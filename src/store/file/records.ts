@@ -9,7 +9,7 @@ import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { AuditFile } from "./audit-file.js";
 import { type Layout, treeFolder } from "./layout.js";
-import { decodeInto, type Found, nothingFound, readAround } from "./nodes.js";
+import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
 import type { TreeRecord } from "./tree.js";
 
 const TRIES = 20;
@@ -24,7 +24,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
     const record = recordOf(treeOf(key));
     if (record === null) return found;
     decodeInto(record.grants, record.tree, found);
-    readAround(folder, key, found);
+    new NodeFiles(folder).around(key, found, false);
     return found;
   };
 

@@ -27,17 +27,7 @@ import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { FenceFloor } from "./fence-floor.js";
-import {
-  countBelow,
-  decodeInto,
-  type Found,
-  type NodeContent,
-  type NodeImage,
-  nothingFound,
-  readAround,
-  readExactly,
-  writeImage,
-} from "./nodes.js";
+import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
 
 /** Numbers reserved by one write that reaches the disk. */
 const FENCE_BLOCK = 1_000;
@@ -60,7 +50,7 @@ export interface TreeRecord {
 }
 
 /** A node's new content, and what it says if all of it could be understood. */
-interface DecodedImage extends NodeImage {
+interface DecodedImage extends NodeContent {
   readonly decoded: readonly Grant[] | null;
 }
 
@@ -69,7 +59,7 @@ export interface TreeStep {
   readonly record: TreeRecord;
   /** The grants on the tree's own key, when they change and all are understood. */
   readonly own: readonly Grant[] | null;
-  readonly images: readonly NodeImage[];
+  readonly images: readonly NodeContent[];
   readonly lines: string;
   readonly durable: boolean;
 }
@@ -86,7 +76,7 @@ export class FileTree {
   readonly guard: Guard;
   /** Steps under way or waiting for the guard: it stays open for them. */
   users = 0;
-  readonly #folder: string;
+  readonly #nodes: NodeFiles;
   readonly #file: BlockFile<TreeRecord>;
   readonly #line: BlockFile<readonly Ticket[]>;
   readonly #fence: BlockFile<{ readonly reserved: number }>;
@@ -99,7 +89,7 @@ export class FileTree {
 
   constructor(name: Key, folder: string, opsFolder: string, floor: FenceFloor) {
     this.name = name;
-    this.#folder = folder;
+    this.#nodes = new NodeFiles(folder);
     this.#opsFolder = opsFolder;
     this.#floor = floor;
     try {
@@ -116,6 +106,7 @@ export class FileTree {
 
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
   load(now: Instant): void {
+    this.#nodes.forget();
     let record = this.#read(now) ?? this.#newRecord(now);
     if (record.schema_version > SCHEMA_VERSION)
       throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${this.#file.path} was written by a newer version of holdfast`);
@@ -156,7 +147,7 @@ export class FileTree {
     const own = this.#ownGrants();
     found.grants.push(...own.grants);
     found.unreadable.push(...own.unreadable);
-    if (this.record.below > 0) readAround(this.#folder, key, found);
+    if (this.record.below > 0) this.#nodes.around(key, found, true);
   }
 
   find(resource: Key, lockId: string): Grant | null {
@@ -231,10 +222,6 @@ export class FileTree {
       if (step.own !== null) this.#grants = { from: step.record, found: { ...nothingFound(), grants: [...step.own] } };
       return;
     }
-    if (step.lines === "" && step.images.length === 1) {
-      for (const image of step.images) writeImage(this.#folder, image, step.durable);
-      return;
-    }
     this.#write({ ...step.record, pending: pendingOf(step) }, step.durable);
     this.takeOver();
   }
@@ -281,7 +268,7 @@ export class FileTree {
   }
 
   #at(resource: Key): Found {
-    return resource === this.name ? this.#ownGrants() : readExactly(this.#folder, resource);
+    return resource === this.name ? this.#ownGrants() : this.#nodes.at(resource);
   }
 
   /** The nodes the changes touch, each with all the grants it will have. */
@@ -356,7 +343,7 @@ export class FileTree {
       fence: start,
       fence_reserved: reserved ?? start + FENCE_BLOCK,
       audit: this.#lastWholeEntry(this.#audit.size()),
-      below: countBelow(this.#folder, this.name),
+      below: this.#nodes.count(this.name),
       waiting: false,
       grants: [],
     };

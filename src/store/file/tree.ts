@@ -327,7 +327,7 @@ export class FileTree {
   }
 
   #finish(record: TreeRecord, pending: readonly NodeContent[]): TreeRecord {
-    for (const { resource, grants } of pending) writeImage(this.#folder, { resource, grants }, false);
+    for (const { resource, grants } of pending) this.#nodes.write({ resource, grants }, false);
     const { pending: _, ...finished } = record;
     this.#write(finished, false);
     return finished;

@@ -31,13 +31,20 @@ export type HeartMessage =
     }
   | { readonly kind: "suspect"; readonly index: number; readonly generation: number; readonly isSuspect: boolean };
 
+interface Kept {
+  readonly pulse: Pulse;
+  /** Set when the thread is gone. */
+  elsewhere: Beating | null;
+}
+
 export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {
   const table = new BeatTable();
-  const pulses: (Pulse | undefined)[] = [];
+  const kept: (Kept | undefined)[] = [];
   const freeSlots: number[] = Array.from({ length: SLOTS }, (_, at) => SLOTS - 1 - at);
   let worker: Worker | undefined;
   let progress: NodeJS.Timeout | undefined;
-  let kept = 0;
+  let count = 0;
+  let hasFailed = false;
   let idleSince = 0;
 
   const start = (): void => {
@@ -47,7 +54,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       worker = new Worker(new URL("./heart-thread.js", import.meta.url), { workerData, stdout: false, stderr: false });
       worker.unref();
       worker.on("message", hear);
-      worker.on("error", () => undefined);
+      worker.on("error", fail);
     } else worker.postMessage("run");
     progress = setInterval(showProgress, PROGRESS_EVERY_MS);
     progress.unref();
@@ -55,7 +62,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const showProgress = (): void => {
     const now = clock().bootMs;
     table.progress = now;
-    if (kept > 0) idleSince = now;
+    if (count > 0) idleSince = now;
     else if (now - idleSince > IDLE_AFTER_MS) rest();
   };
   const rest = (): void => {
@@ -64,34 +71,45 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     worker?.postMessage("rest");
   };
   const hear = (message: HeartMessage): void => {
-    const pulse = pulses[message.index];
+    const pulse = kept[message.index]?.pulse;
     if (pulse === undefined || table.slotAt(message.index).generation !== message.generation) return;
     if (message.kind === "suspect") pulse.onSuspect(message.isSuspect);
     else pulse.onLost(new HoldfastError(message.code, message.message));
   };
 
+  /** The thread could not start or broke down: what it kept goes on beating in the event loop. */
+  const fail = (): void => {
+    hasFailed = true;
+    clearInterval(progress);
+    for (const [index, lease] of kept.entries())
+      if (lease !== undefined) lease.elsewhere = overflow.keep({ ...lease.pulse, since: table.sinceOf(index) });
+  };
+
   return {
     keep(pulse): Beating {
       const text = JSON.stringify(pulse.grants);
-      const index = text.length > SLOT_TEXT_BYTES ? undefined : freeSlots.pop();
+      const index = hasFailed || text.length > SLOT_TEXT_BYTES ? undefined : freeSlots.pop();
       if (index === undefined) return overflow.keep(pulse);
       if (progress === undefined) start();
       const slot = table.fill(index, text, pulse.since, pulse.leaseMs);
-      pulses[index] = pulse;
-      kept += 1;
+      const lease: Kept = { pulse, elsewhere: null };
+      kept[index] = lease;
+      count += 1;
       let stopped = false;
       return {
-        since: () => table.sinceOf(index),
+        since: () => lease.elsewhere?.since() ?? table.sinceOf(index),
         renewed: (since, leaseMs) => {
+          lease.elsewhere?.renewed(since, leaseMs);
           if (!stopped) table.renewed(index, since, leaseMs);
         },
         stop() {
           if (stopped) return;
           stopped = true;
+          lease.elsewhere?.stop();
           table.free(slot);
-          pulses[index] = undefined;
+          kept[index] = undefined;
           freeSlots.push(index);
-          kept -= 1;
+          count -= 1;
         },
       };
     },

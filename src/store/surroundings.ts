@@ -4,8 +4,9 @@
  */
 import type { Grant, Proof, Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
+import type { Settings } from "../lock/settings.js";
 import { pidNamespace, startTimeOf, thisMachine } from "../support/machine.js";
-import { openProofOfLife, type ProofOfLife, probeLife } from "../support/proof-of-life.js";
+import { openProofOfLife, type ProofOfLife, probeLife, sweepProofs } from "../support/proof-of-life.js";
 import type { WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
@@ -21,8 +22,15 @@ export interface Surroundings {
   close(): void;
 }
 
+/**
+ * A proof of death is kept until every lease its process can have had is over; then it proves nothing that time does not.
+ * Only under the profile `strict` does it stay for good.
+ */
+const OLD_PROOF_MS = 25 * 3_600_000;
+
 /** Surroundings of the stores whose clients are processes of one machine. */
-export function openProofFolder(dir: string): Surroundings {
+export function openProofFolder(dir: string, settings: Settings): Surroundings {
+  if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
   const wakeUps = createProofFileWakeUps(dir);
   const life = (of: Grant | Ticket): Life => {

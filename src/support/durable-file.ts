@@ -1,7 +1,6 @@
 /** Files that appear or change in one step and, when asked, are on the disk before anybody is told. */
 
-import { randomUUID } from "node:crypto";
-import { closeSync, constants, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { ioError } from "./errors.js";
 
@@ -10,11 +9,14 @@ export function writeFully(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
 }
 
-/** Replaces the file by a new one of this content: whoever opens it sees the old one or the new one. */
+/**
+ * Replaces the file by a new one of this content: whoever opens it sees the old one or the new one. Only one at a time may
+ * do so; what a crash leaves is `<path>.new`, which the next one writes over.
+ */
 export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
-  const fresh = `${path}.${randomUUID()}.new`;
+  const fresh = `${path}.new`;
   try {
-    const fd = openSync(fresh, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o644);
+    const fd = openSync(fresh, "w", 0o644);
     try {
       writeFully(fd, bytes, 0);
       if (durable) fsyncSync(fd);

@@ -7,13 +7,15 @@
  * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "./errors.js";
 import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
 
 /** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
 export const WAKE_BYTE_AT = 511;
+
+const SWEEP_AT_MOST = 64;
 
 export type Life = "alive" | "dead" | "unknown";
 
@@ -59,6 +61,32 @@ function once(action: () => void): () => void {
     done = true;
     action();
   };
+}
+
+/** Removes proofs of processes that are gone, once they are older than this. A few at a time. */
+export function sweepProofs(dir: string, olderThanMs: number): void {
+  const limit = Date.now() - olderThanMs;
+  for (const name of namesIn(dir).slice(0, SWEEP_AT_MOST)) {
+    const path = join(dir, name);
+    try {
+      const fd = openSync(path, "r");
+      try {
+        if (fstatSync(fd).mtimeMs < limit && tryLockShared(fd)) unlinkSync(path);
+      } finally {
+        closeSync(fd);
+      }
+    } catch {
+      // Somebody else's, or gone: not ours to tidy.
+    }
+  }
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
 }
 
 function identityOf(fd: number): string {

@@ -1,6 +1,6 @@
 /** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Ticket } from "../../lock/grant.js";
@@ -88,6 +88,16 @@ export class FileLedger implements Ledger {
     removeQuietly(decision);
   }
 
+  /** Carries out what a crash left decided but not done, and removes the decisions. Done when the store is opened. */
+  async settleLeftovers(): Promise<void> {
+    for (const name of namesIn(this.#layout.ops)) {
+      const path = join(this.#layout.ops, name);
+      const trees = treesOfDecision(path);
+      await this.transact(trees, () => ({ result: undefined, changes: null }));
+      removeQuietly(path);
+    }
+  }
+
   #tree(name: Key): FileTree {
     const tree =
       this.#trees.get(name) ?? new FileTree(name, treeFolder(this.#layout, name), this.#layout.ops, this.#floor);
@@ -110,6 +120,19 @@ export class FileLedger implements Ledger {
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
     this.#floor.close();
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+/** A decision that is not whole was never one: whoever waits for it finds no file of its name. */
+function treesOfDecision(path: string): Key[] {
+  try {
+    return path.endsWith(".json") ? (JSON.parse(readFileSync(path, "utf8")) as { trees: Key[] }).trees : [];
+  } catch {
+    return [];
   }
 }
 

@@ -28,7 +28,8 @@ export async function openFileStore(place: string, stated: Partial<Settings>, cl
   const settings = await agreeOnSettings(layout, stated);
   const floor = new FenceFloor(layout.root);
   const ledger = new FileLedger(`file:${layout.root}`, layout, floor, settings, clock);
-  return createLocalStore(ledger, openProofFolder(layout.alive));
+  await ledger.settleLeftovers();
+  return createLocalStore(ledger, openProofFolder(layout.alive, settings));
 }
 
 function prepareFolder({ root, locks }: Layout): void {

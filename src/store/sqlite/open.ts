@@ -27,7 +27,7 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
       database.configure();
       const settings = migrate(database, stated);
       const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
-      return createLocalStore(ledger, openProofFolder(join(folder, "alive")));
+      return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings));
     } catch (error) {
       database.close();
       throw error;

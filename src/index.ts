@@ -1,8 +1,9 @@
 export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-trail.js";
 export type { BorrowedLease } from "./lease/borrowed-lease.js";
 export type { Duration } from "./lease/duration.js";
-export type { Holdfast, ListOptions, LockStatus, WaiterRecord } from "./lease/holdfast.js";
+export type { Holdfast, ListOptions } from "./lease/holdfast.js";
 export type { Lease, LeaseState, UpgradeOptions } from "./lease/lease.js";
+export type { LockStatus, WaiterRecord } from "./lease/lock-status.js";
 export type { AcquireOptions } from "./lease/options.js";
 export { type RetryOptions, retry } from "./lease/retry.js";
 export { type Window, withWindow } from "./lease/window.js";

@@ -1,9 +1,6 @@
 /** The workplace: one client of one store, under one owner's name. */
 import { type GrantRecord, type Proof, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
-import { isExpired } from "../lock/profile.js";
-import { profileOf } from "../lock/settings.js";
-import { isoTime } from "../lock/time.js";
 import type { AcquireRequest, Party, Presented, Store, Waiting } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
@@ -16,6 +13,7 @@ import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import type { Heart } from "./heart.js";
 import { Lease, type LeaseFamily, type LeaseHome, presentedBy } from "./lease.js";
+import { type LockStatus, toStatus } from "./lock-status.js";
 import { type AcquireOptions, type ParsedAcquire, parseAcquire } from "./options.js";
 import { untilGranted } from "./wait-in-line.js";
 
@@ -28,26 +26,6 @@ export interface WorkplaceFacts {
   readonly wait: Duration | undefined;
   readonly graceMs: number | null;
   readonly strictOrder: boolean;
-}
-
-export interface LockStatus {
-  readonly resource: string;
-  readonly state: "free" | "held" | "expired";
-  /** On the resource, above it and below it. */
-  readonly grants: readonly GrantRecord[];
-  readonly waiters: readonly WaiterRecord[];
-  /** The last number given out in this tree. */
-  readonly fencing_token: number;
-  readonly profile: string;
-}
-
-export interface WaiterRecord {
-  readonly ticket_id: string;
-  readonly number: number;
-  readonly owner: string;
-  readonly holder_id: string;
-  readonly wants: readonly { readonly resource: string; readonly mode: string }[];
-  readonly waiting_since: string;
 }
 
 export interface ListOptions {
@@ -165,25 +143,7 @@ export class Holdfast {
   /** Who holds it, who waits, without taking any lock. */
   async inspect(key: string): Promise<LockStatus> {
     this.#assertOpen();
-    const found = await this.#facts.store.reader.inspect(parseKey(key));
-    const now = this.#facts.clock();
-    const live = found.grants.filter((grant) => !isExpired(grant, now));
-    const isHeld = live.length > 0 || found.unreadable.length > 0;
-    return {
-      resource: found.resource,
-      state: isHeld ? "held" : found.grants.length > 0 ? "expired" : "free",
-      grants: found.grants.map(toRecord),
-      waiters: found.waiters.map((ticket) => ({
-        ticket_id: ticket.ticketId,
-        number: ticket.number,
-        owner: ticket.owner,
-        holder_id: ticket.holderId,
-        wants: ticket.wants.map(({ resource, mode }) => ({ resource, mode })),
-        waiting_since: isoTime(ticket.enteredAt.wallMs),
-      })),
-      fencing_token: found.fencingToken,
-      profile: profileOf(found.resource, found.settings),
-    };
+    return toStatus(await this.#facts.store.reader.inspect(parseKey(key)), this.#facts.clock());
   }
 
   /** What is held, in the order of keys, a page at a time. */

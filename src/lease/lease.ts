@@ -17,8 +17,9 @@ import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import type { Beating, Heart } from "./heart.js";
+import type { Heart } from "./heart.js";
 import { type AcquireOptions, parseLease, parseWait } from "./options.js";
+import { Trust } from "./trust.js";
 import { untilGranted } from "./wait-in-line.js";
 
 export type LeaseState = "held" | "suspect" | "lost" | "released";
@@ -52,11 +53,6 @@ export interface UpgradeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The holder stops this much before the others may start: a tenth of the lease, at most a second. */
-function marginMs(leaseMs: number): number {
-  return Math.min(1_000, leaseMs / 10);
-}
-
 export class Lease {
   /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
   readonly token: string;
@@ -67,9 +63,7 @@ export class Lease {
   #grants: readonly Grant[];
   #leaseMs: number;
   #state: LeaseState = "held";
-  #since: number;
-  #beating: Beating | null = null;
-  #expiry: NodeJS.Timeout | undefined;
+  #trust: Trust;
   #controller: AbortController | null = null;
   #lostBy: HoldfastError | null = null;
 
@@ -79,11 +73,10 @@ export class Lease {
     this.#family = family;
     this.#grants = grants;
     this.token = token;
-    this.#since = since;
     this.#startedAt = since;
     this.#detached = detached;
     this.#leaseMs = Math.min(...grants.map((grant) => grant.leaseMs));
-    this.#watch();
+    this.#trust = this.#hold(since);
   }
 
   get keys(): readonly string[] {
@@ -104,7 +97,7 @@ export class Lease {
     return this.#grants.map(toRecord);
   }
   get state(): LeaseState {
-    if ((this.#state === "held" || this.#state === "suspect") && this.#trustedForMs() <= 0) this.#expire();
+    if (this.#isLive() && this.#trust.leftMs() <= 0) this.#expire();
     return this.#state;
   }
   /** Aborts with the coded error as its reason when the lease is lost. */
@@ -127,9 +120,7 @@ export class Lease {
     const since = this.#home.clock().bootMs;
     this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), leaseMs));
     this.#leaseMs = leaseMs ?? this.#leaseMs;
-    this.#since = since;
-    this.#beating?.renewed(since, this.#leaseMs);
-    this.#rearm();
+    this.#trust.renewed(since, this.#leaseMs);
   }
 
   /** upgradeable → write, with a new fencing token, when no other reader remains. */
@@ -243,39 +234,22 @@ export class Lease {
     return this.#grants.map(({ resource, lockId, tokenHash }) => ({ resource, lockId, tokenHash }));
   }
 
-  #trustedForMs(): number {
-    const since = Math.max(this.#since, this.#beating?.since() ?? 0);
-    return since + this.#leaseMs - marginMs(this.#leaseMs) - this.#home.clock().bootMs;
-  }
-
-  #watch(): void {
+  #hold(since: number): Trust {
     this.#family.add(this);
     this.#home.held.add(this);
-    if (!this.#detached)
-      this.#beating = this.#home.heart.keep({
-        grants: this.#refs(),
-        leaseMs: this.#leaseMs,
-        since: this.#since,
-        onLost: (error) => this.#lose(error),
-        onSuspect: (isSuspect) => this.#suspect(isSuspect),
-      });
-    this.#rearm();
-  }
-
-  #rearm(): void {
-    clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(() => this.#checkTrust(), Math.max(0, this.#trustedForMs()) + 1);
-    this.#expiry.unref();
-  }
-
-  #checkTrust(): void {
-    if (this.#state !== "held" && this.#state !== "suspect") return;
-    if (this.#trustedForMs() > 0) this.#rearm();
-    else this.#expire();
+    const pulse = {
+      grants: this.#refs(),
+      leaseMs: this.#leaseMs,
+      since,
+      onLost: (error: HoldfastError) => this.#lose(error),
+      onSuspect: (isSuspect: boolean) => this.#suspect(isSuspect),
+    };
+    const { clock, heart } = this.#home;
+    return new Trust(clock, this.#detached ? null : heart, pulse, () => this.#expire());
   }
 
   #suspect(isSuspect: boolean): void {
-    if (this.#state === "held" || this.#state === "suspect") this.#state = isSuspect ? "suspect" : "held";
+    if (this.#isLive()) this.#state = isSuspect ? "suspect" : "held";
   }
 
   #expire(): void {
@@ -288,7 +262,7 @@ export class Lease {
   }
 
   #lose(error: HoldfastError): void {
-    if (this.#state !== "held" && this.#state !== "suspect") return;
+    if (!this.#isLive()) return;
     this.#letGo();
     this.#state = "lost";
     this.#lostBy = error;
@@ -297,17 +271,18 @@ export class Lease {
   }
 
   #letGo(): void {
-    this.#since = Math.max(this.#since, this.#beating?.since() ?? 0);
-    this.#beating?.stop();
-    this.#beating = null;
-    clearTimeout(this.#expiry);
+    this.#trust.stop();
     this.#family.delete(this);
     this.#home.held.delete(this);
   }
 
   #takeBack(): void {
     this.#state = "held";
-    this.#watch();
+    this.#trust = this.#hold(this.#trust.since());
+  }
+
+  #isLive(): boolean {
+    return this.#state === "held" || this.#state === "suspect";
   }
 
   #assertLive(): void {

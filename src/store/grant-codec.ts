@@ -13,7 +13,7 @@ import {
   toRecord,
 } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
-import { MODES } from "../lock/mode.js";
+import { MODES, type Mode } from "../lock/mode.js";
 
 /** The store's own part of a grant. */
 export interface GrantDetails {
@@ -92,11 +92,62 @@ export function decodeGrant(record: StoredGrant): Grant {
   };
 }
 
-/** Tickets live for seconds and are the store's own business: they are kept as they are. */
-export function encodeTicket(ticket: Ticket): string {
-  return JSON.stringify(ticket);
+/** Tickets live for seconds, are rewritten often, and are the store's own business: short names, nothing twice. */
+interface StoredTicket {
+  readonly id: string;
+  readonly n: number;
+  readonly wants: readonly (readonly [resource: Key, mode: Mode, permits: number | null])[];
+  readonly owner: string;
+  readonly holder: string;
+  readonly nonce: string;
+  readonly proof: Proof;
+  readonly boot: string;
+  readonly machine: string;
+  readonly entered: readonly [wallMs: number, bootMs: number];
+  readonly wait: number;
+  readonly seen: readonly [wallMs: number, bootMs: number];
+  readonly up: string | null;
 }
 
-export function decodeTicket(text: string): Ticket {
-  return JSON.parse(text) as Ticket;
+export function encodeTicket(ticket: Ticket): string {
+  const { enteredAt, refreshedAt } = ticket;
+  const stored: StoredTicket = {
+    id: ticket.ticketId,
+    n: ticket.number,
+    wants: ticket.wants.map(({ resource, mode, permits }) => [resource, mode, permits] as const),
+    owner: ticket.owner,
+    holder: ticket.holderId,
+    nonce: ticket.nonce,
+    proof: ticket.proof,
+    boot: refreshedAt.bootId,
+    machine: refreshedAt.machineId,
+    entered: [enteredAt.wallMs, enteredAt.bootMs],
+    wait: ticket.waitMs,
+    seen: [refreshedAt.wallMs, refreshedAt.bootMs],
+    up: ticket.upgradeOf,
+  };
+  return JSON.stringify(stored);
+}
+
+export function decodeTicket(from: unknown): Ticket {
+  const stored = (typeof from === "string" ? JSON.parse(from) : from) as StoredTicket;
+  const at = ([wallMs, bootMs]: readonly [number, number]) => ({
+    wallMs,
+    bootMs,
+    bootId: stored.boot,
+    machineId: stored.machine,
+  });
+  return {
+    ticketId: stored.id,
+    number: stored.n,
+    wants: stored.wants.map(([resource, mode, permits]) => ({ resource, mode, permits })),
+    owner: stored.owner,
+    holderId: stored.holder,
+    nonce: stored.nonce,
+    proof: stored.proof,
+    enteredAt: at(stored.entered),
+    waitMs: stored.wait,
+    refreshedAt: at(stored.seen),
+    upgradeOf: stored.up,
+  };
 }

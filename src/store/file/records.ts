@@ -1,5 +1,5 @@
 /** Reading a file store without any guard, and without creating anything. A file caught half-written is read again. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
@@ -9,6 +9,7 @@ import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { AuditFile } from "./audit-file.js";
 import { type Layout, treeFolder } from "./layout.js";
+import { parseLine } from "./line-file.js";
 import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
 import type { TreeRecord } from "./tree.js";
 
@@ -36,7 +37,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
   return {
     near(key) {
       const folder = treeFolder(layout, treeOf(key));
-      const tickets = readJson<Ticket[]>(join(folder, "line.json")) ?? [];
+      const tickets = readLine(join(folder, "line.json"));
       const concerned = tickets.filter((ticket) =>
         ticket.wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource)),
       );
@@ -135,6 +136,10 @@ function readJson<T>(path: string): T | null {
         throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
     }
   }
+}
+
+function readLine(path: string): readonly Ticket[] {
+  return existsSync(path) ? parseLine(readFileSync(path, "utf8")) : [];
 }
 
 function namesIn(folder: string): string[] {

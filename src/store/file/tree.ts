@@ -27,6 +27,7 @@ import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { FenceFloor } from "./fence-floor.js";
+import { LineFile, NOBODY } from "./line-file.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
 
 /** Numbers reserved by one write that reaches the disk. */
@@ -78,7 +79,7 @@ export class FileTree {
   users = 0;
   readonly #nodes: NodeFiles;
   readonly #file: BlockFile<TreeRecord>;
-  readonly #line: BlockFile<readonly Ticket[]>;
+  readonly #line: LineFile;
   readonly #fence: BlockFile<{ readonly reserved: number }>;
   readonly #audit: AuditFile;
   readonly #floor: FenceFloor;
@@ -99,7 +100,7 @@ export class FileTree {
     }
     this.guard = openGuard(join(folder, "guard"));
     this.#file = new BlockFile(join(folder, "tree.json"));
-    this.#line = new BlockFile(join(folder, "line.json"));
+    this.#line = new LineFile(join(folder, "line.json"));
     this.#fence = new BlockFile(join(folder, "fence.json"));
     this.#audit = new AuditFile(join(folder, "audit.jsonl"));
   }
@@ -156,12 +157,7 @@ export class FileTree {
   }
 
   tickets(): readonly Ticket[] {
-    if (!this.record.waiting) return NOBODY;
-    try {
-      return this.#line.read() ?? NOBODY;
-    } catch {
-      return NOBODY; // Torn by a crash: those who still wait take a new place.
-    }
+    return this.record.waiting ? this.#line.read() : NOBODY;
   }
 
   /** The next number: reserved on the disk before it is used, whoever uses it. */
@@ -179,8 +175,7 @@ export class FileTree {
   writeLine(tickets: readonly Ticket[]): void {
     const waiting = tickets.length > 0;
     if (waiting !== this.record.waiting) this.#write({ ...this.record, waiting }, false);
-    this.#line.read();
-    this.#line.write(tickets, false);
+    this.#line.write(tickets);
   }
 
   /** What the changes make of this tree. Writes nothing. */
@@ -398,8 +393,6 @@ function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
     (op !== undefined && outlivesMachine(op.next))
   );
 }
-
-const NOBODY: readonly Ticket[] = [];
 
 function pendingOf({ images }: TreeStep): NodeContent[] {
   return images.map(({ resource, grants }) => ({ resource, grants }));

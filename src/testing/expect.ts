@@ -1,0 +1,94 @@
+/** The questions that the tests of the contract ask again and again. */
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { Lease } from "../lease/lease.js";
+import type { AcquireOptions } from "../lease/options.js";
+import type { AuditEntry } from "../lock/audit.js";
+import type { Contention } from "../lock/contention.js";
+import { type ErrorCode, HoldfastError } from "../support/errors.js";
+
+/** Far beyond anything that should take place, so that a busy machine fails no test. */
+const PATIENCE_MS = 15_000;
+const LOOK_EVERY_MS = 10;
+
+/** The shortest lease there is, taken so that nobody renews it. */
+export const SHORT = { ttl: "1s", detached: true } as const;
+
+/** Long enough to do something with it first, on a busy machine too. */
+export const BRIEF = { ttl: "2s", detached: true } as const;
+
+/** The error, which has to have this code. */
+export async function refusal(action: Promise<unknown>, code: ErrorCode): Promise<HoldfastError> {
+  try {
+    await action;
+  } catch (error) {
+    assert.ok(error instanceof HoldfastError, `expected ${code}, got ${String(error)}`);
+    assert.equal(error.code, code, error.message);
+    return error;
+  }
+  assert.fail(`expected ${code}, but it succeeded`);
+}
+
+export async function contentionOf(action: Promise<unknown>, code: ErrorCode = "E_LOCK_CONFLICT"): Promise<Contention> {
+  return (await refusal(action, code)).details.contention as Contention;
+}
+
+/** Whether a stranger would get it this moment; gives it back at once. */
+export async function isFree(
+  client: Holdfast,
+  keys: string | readonly string[],
+  options: AcquireOptions = {},
+): Promise<boolean> {
+  const lease = await client.tryAcquire(keys, options);
+  await lease?.release();
+  return lease !== null;
+}
+
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const startedAt = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - startedAt > PATIENCE_MS) assert.fail(`waited in vain: ${what}`);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+export async function untilWaiting(client: Holdfast, key: string, count: number): Promise<void> {
+  await until(`${count} in line for ${key}`, async () => (await client.inspect(key)).waiters.length === count);
+}
+
+/** When the store, too, sees that the leases on this key have run out. */
+export async function untilExpired(client: Holdfast, key: string): Promise<void> {
+  await until(`${key} expires`, async () => (await client.inspect(key)).state === "expired");
+}
+
+/** When the time in the records of this lease, which nobody renews, has passed. */
+export async function untilLapsed(lease: Lease): Promise<void> {
+  const last = Math.max(...lease.grants.map((record) => Date.parse(record.lease_expires_at)));
+  await pause(Math.max(0, last - Date.now()) + 2 * LOOK_EVERY_MS);
+}
+
+/** The reason of the lease's abort signal, once it has aborted. */
+export async function lossOf(lease: Lease): Promise<HoldfastError> {
+  const { signal } = lease;
+  await until(`${lease.keys.join()} is lost`, () => signal.aborted);
+  assert.ok(signal.reason instanceof HoldfastError, `reason: ${String(signal.reason)}`);
+  return signal.reason;
+}
+
+/** Two promises in the order they are settled in. */
+export function inOrder(): { readonly seen: string[]; note(name: string): <T>(value: T) => T } {
+  const seen: string[] = [];
+  return {
+    seen,
+    note: (name) => (value) => {
+      seen.push(name);
+      return value;
+    },
+  };
+}
+
+/** Audit entries in short. */
+export function eventsOf(entries: readonly AuditEntry[]): string[] {
+  return entries.map((entry) => `${entry.event} ${entry.resource}`);
+}

@@ -1,0 +1,1 @@
+export { describeStoreContract, type StoreUnderTest, type TestRunner } from "./store-contract.js";

@@ -1,0 +1,98 @@
+/**
+ * The promises of a store, as tests that any store can be put through. They speak to it only through `openHoldfast`, with
+ * two clients at least (one client proves nothing about a lock), and need no particular test runner:
+ *
+ *   import { describe, it } from "node:test";
+ *   describeStoreContract({ name: "mine", newStore: () => `sqlite:${newFolder()}/locks.db` }, { describe, it });
+ *
+ * Every test has a store of its own, so a runner may run them side by side. Waits are real and short; none decides a test
+ * by how long something took, except where the time itself was promised.
+ */
+import type { HoldfastOptions } from "../open-holdfast.js";
+import { type Chapter, openBench } from "./bench.js";
+import { audit } from "./contract/audit.js";
+import { auditTrail } from "./contract/audit-trail.js";
+import { commits } from "./contract/commits.js";
+import { contention } from "./contract/contention.js";
+import { conversion } from "./contract/conversion.js";
+import { damage } from "./contract/damage.js";
+import { fencing } from "./contract/fencing.js";
+import { grants } from "./contract/grants.js";
+import { input } from "./contract/input.js";
+import { leases } from "./contract/leases.js";
+import { line } from "./contract/line.js";
+import { loss } from "./contract/loss.js";
+import { modes } from "./contract/modes.js";
+import { order } from "./contract/order.js";
+import { profiles } from "./contract/profiles.js";
+import { reading } from "./contract/reading.js";
+import { reentry } from "./contract/reentry.js";
+import { semaphores } from "./contract/semaphores.js";
+import { settings } from "./contract/settings.js";
+import { stale } from "./contract/stale.js";
+import { trees } from "./contract/trees.js";
+import { window } from "./contract/window.js";
+
+export interface TestRunner {
+  describe(title: string, body: () => void): unknown;
+  it(title: string, body: () => Promise<void>): unknown;
+}
+
+export interface StoreUnderTest {
+  /** What the titles call it. */
+  readonly name: string;
+  /** The URL of a store that nobody has used yet. Opened twice, it is the same store. */
+  newStore(): string | Promise<string>;
+  /** True when nothing of it is left once its last client has closed. */
+  readonly isVolatile?: boolean;
+  /** Options for every client of the suite. */
+  readonly options?: Omit<HoldfastOptions, "root" | "store" | "owner">;
+  /** Rewrites the record of the one grant held on a key, by other means, so that no reader makes sense of it. */
+  spoil?(url: string, key: string, how: "unreadable" | "newer"): void | Promise<void>;
+  /** Marks a closed store as one of a schema that is yet to come. */
+  outdate?(url: string): void | Promise<void>;
+  /** Changes the audit chain of a tree behind the store's back: entry `seq` edited or deleted, or the end cut off there. */
+  tamper?(url: string, tree: string, how: "edit" | "delete" | "cut", seq: number): void | Promise<void>;
+}
+
+const CHAPTERS: Readonly<Record<string, Chapter>> = {
+  grants,
+  reading,
+  input,
+  modes,
+  trees,
+  "re-entry": reentry,
+  conversion,
+  order,
+  line,
+  contention,
+  leases,
+  loss,
+  "recovery profiles": profiles,
+  "stale locks": stale,
+  fencing,
+  commits,
+  semaphores,
+  audit,
+  "audit trail": auditTrail,
+  settings,
+  window,
+  damage,
+};
+
+/** Declares the whole suite with the runner's own `describe` and `it`. A promise that needs a hook is left out without it. */
+export function describeStoreContract(store: StoreUnderTest, { describe, it }: TestRunner): void {
+  describe(`the contract of a store: ${store.name}`, () => {
+    for (const [title, proofs] of Object.entries(CHAPTERS)) {
+      const applicable = Object.entries(proofs).filter(([, { needs }]) => needs === undefined || store[needs]);
+      if (applicable.length === 0) continue;
+      describe(title, () => {
+        for (const [promise, prove] of applicable)
+          it(promise, async () => {
+            await using bench = await openBench(store);
+            await prove(bench);
+          });
+      });
+    }
+  });
+}

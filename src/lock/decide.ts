@@ -62,9 +62,8 @@ export function decide(near: Neighbourhood, request: Request, circumstances: Cir
   const fresh = request.wants.filter((want) => !nested.has(want.resource));
   const obstacles = findObstacles(near, fresh, request, circumstances);
   if (obstacles.refusal !== null) return obstacles.refusal;
-  if (obstacles.nodes.length > 0) return blockedByHolders(obstacles, request, circumstances.order);
-
   const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, circumstances);
+  if (obstacles.nodes.length > 0) return blockedByHolders(obstacles, behind, request, circumstances.order);
   if (behind !== null) return { kind: "wait", holders: [], behind };
   return { kind: "grant", covers: nested, ends: obstacles.ends };
 }
@@ -130,7 +129,11 @@ function findObstacles(
   const found: Obstacles = { holders: [], nodes: [], ends: [], refusal: null };
   const upgrading = upgradesInLine(near.tickets, circumstances.now);
   for (const grant of near.grants) {
-    if (request.presented.has(grant.tokenHash)) continue;
+    if (request.presented.has(grant.tokenHash)) {
+      const other = wants.find((want) => usageNode(grant, want) !== null);
+      if (other !== undefined) return { ...found, refusal: refusePermits(other, grant) };
+      continue;
+    }
     const nodes = wants
       .map((want) => usageNode(grant, want) ?? conflictNode(seenBy(request, grant, upgrading), want))
       .filter((node) => node !== null);
@@ -199,9 +202,14 @@ function weighPermits(grants: readonly Grant[], want: Want, found: Obstacles, { 
   found.nodes.push(want.resource);
 }
 
-function blockedByHolders({ holders, nodes }: Obstacles, request: Request, order: NodeOrder): Decision {
+function blockedByHolders(
+  { holders, nodes }: Obstacles,
+  behind: Ticket | null,
+  request: Request,
+  order: NodeOrder,
+): Decision {
   const blocked = nodes.find((node) => !mayWaitAt(node, request, order));
-  if (blocked === undefined) return { kind: "wait", holders, behind: null };
+  if (blocked === undefined) return { kind: "wait", holders, behind };
   const why = `waiting at ${blocked} while holding ${request.holds.join(", ")} could deadlock`;
   return { ...refuse("E_LOCK_ORDER", why), holders };
 }

@@ -30,7 +30,11 @@ function readBootId(): string {
 /** The start time of a process in the kernel's own units, or null when there is no such process (any more). */
 export function startTimeOf(pid: number): string | null {
   const stat = readText(`/proc/${pid}/stat`);
-  if (stat !== null) return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  if (stat !== null) {
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // A zombie has ended; only its parent has not asked how yet.
+    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+  }
   if (process.platform === "linux") return null;
   return runQuietly("ps", ["-o", "lstart=", "-p", String(pid)]);
 }

@@ -62,8 +62,8 @@ async function standInLine(
         report = answer.contention;
         throw timeout(attempt.waitMs, answer.contention);
       }
-      const isNext = answer.kind === "queued" && answer.isNext;
-      await alarm.rungWithin(Math.min(leftMs, isNext ? POLL_NEXT_MS : POLL_OTHERS_MS));
+      const ahead = answer.kind === "queued" ? answer.ahead : 0;
+      await alarm.rungWithin(Math.min(leftMs, POLL_NEXT_MS * (ahead + 1), POLL_OTHERS_MS));
     }
   } finally {
     listening[Symbol.dispose]();

@@ -61,8 +61,8 @@ export interface UpgradeRequest extends Waiting {
 
 export type Answer =
   | { readonly kind: "granted"; readonly grants: readonly Grant[] }
-  /** `isNext`: nobody in line is before this request, only holders are. */
-  | { readonly kind: "queued"; readonly ticketId: string; readonly isNext: boolean; readonly contention: Contention }
+  /** `ahead`: how many in line are before this request. */
+  | { readonly kind: "queued"; readonly ticketId: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };
 
 export interface EndRequest {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Contention, contentionReport } from "../../lock/contention.js";
 import type { Decision, Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
-import { nextInLine, standsInTheWay } from "../../lock/line.js";
+import { byNumber, nextInLine, standsInTheWay } from "../../lock/line.js";
 import { conflictNode } from "../../lock/marks.js";
 import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
 import type { Answer, Party, Waiting } from "../contract.js";
@@ -41,8 +41,11 @@ export function standInLine(
   const isNew = request.ticket === null;
   const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
   const lapsed = near.tickets.filter((other) => other !== request.ticket && !ticketStands(other, view.now));
-  const isNext = blocked.behind === null;
-  const result: Answer = { kind: "queued", ticketId: ticket.ticketId, isNext, contention };
+  const ahead = near.tickets.filter(
+    (other) =>
+      byNumber(other, ticket) < 0 && ticketStands(other, view.now) && standsInTheWay(other, request.wants),
+  ).length;
+  const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, contention };
   if (isFresh && lapsed.length === 0) return { result, changes: null };
   const refreshed = [{ ...ticket, refreshedAt: view.now }];
   return { result, changes: { [isNew ? "ticketAdds" : "ticketUpdates"]: refreshed, ticketDrops: lapsed } };

@@ -1,0 +1,32 @@
+// Everything that can be measured, by name. A contestant keeps its files in a folder of its own and offers
+// `take(keys)`, whose result has `release()`, and `close()`.
+import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
+import { openKernelLock } from "./kernel-lock.mjs";
+import { openLeaseRow } from "./lease-row.mjs";
+import { openProperLockfile } from "./proper-lockfile.mjs";
+
+const EVERY_10_MS = { forever: true, factor: 1, minTimeout: 10, maxTimeout: 10 };
+
+const CONTESTANTS = {
+  file: (folder) => openHoldfastOn(storeIn("file", folder)),
+  sqlite: (folder) => openHoldfastOn(storeIn("sqlite", folder)),
+  memory: () => openHoldfastOn("memory:bench"),
+  "file-at-rest": (folder) => openHoldfastOn(storeIn("file", folder), HEART_AT_REST),
+  "sqlite-at-rest": (folder) => openHoldfastOn(storeIn("sqlite", folder), HEART_AT_REST),
+  "proper-lockfile": (folder) => openProperLockfile(folder, 0),
+  "proper-lockfile-10ms": (folder) => openProperLockfile(folder, EVERY_10_MS),
+  "lease-row": openLeaseRow,
+  "kernel-lock": openKernelLock,
+};
+
+export async function openContestant(name, folder) {
+  return CONTESTANTS[name](folder);
+}
+
+export function storeIn(kind, folder) {
+  return kind === "sqlite" ? `sqlite:${databaseIn(folder)}` : `${kind}:${folder}`;
+}
+
+export function databaseIn(folder) {
+  return `${folder}/holdfast.db`;
+}

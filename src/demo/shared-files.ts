@@ -1,0 +1,84 @@
+/**
+ * The two files everybody wants to write. Each is read, changed and written back whole, which is how updates get lost
+ * when nobody guards them. Each also carries what it takes to notice: the id and the fencing token of every update, and
+ * sums that only come out right when no update was overwritten.
+ */
+import { renameSync, writeFileSync } from "node:fs";
+
+interface Update {
+  /** `worker.pid.number`: unique, and says who wrote it. */
+  readonly id: string;
+  readonly token: number;
+}
+
+export interface Content {
+  /** In the order written. */
+  readonly updates: readonly Update[];
+  /** What does not add up, if anything. */
+  readonly problem: string | null;
+}
+
+export interface SharedFile {
+  readonly name: string;
+  readonly empty: string;
+  add(text: string, update: Update): string;
+  read(text: string): Content;
+}
+
+const TASKS = ["build", "docs", "review", "tests"] as const;
+
+interface Board {
+  /** How often each task was moved: the counters. */
+  readonly tasks: Readonly<Record<string, number>>;
+  readonly updates: readonly (Update & { readonly task: string })[];
+}
+
+const board: SharedFile = {
+  name: "board.json",
+  empty: JSON.stringify({ tasks: Object.fromEntries(TASKS.map((task) => [task, 0])), updates: [] } satisfies Board),
+  add(text, update) {
+    const { tasks, updates } = JSON.parse(text) as Board;
+    const task = TASKS[update.token % TASKS.length] ?? TASKS[0];
+    const counted = { ...tasks, [task]: (tasks[task] ?? 0) + 1 };
+    return JSON.stringify({ tasks: counted, updates: [...updates, { ...update, task }] } satisfies Board);
+  },
+  read(text) {
+    const { tasks, updates } = JSON.parse(text) as Board;
+    const wrong = Object.entries(tasks).find(
+      ([task, count]) => updates.filter((update) => update.task === task).length !== count,
+    );
+    return { updates, problem: wrong === undefined ? null : `the counter of ${wrong[0]} is off` };
+  },
+};
+
+/** A line is `id token amount balance`. */
+const ledger: SharedFile = {
+  name: "ledger.txt",
+  empty: "",
+  add(text, { id, token }) {
+    const last = text.trimEnd().split("\n").at(-1)?.split(" ") ?? [];
+    const amount = (token % 9) + 1;
+    return `${text}${id} ${token} ${amount} ${Number(last[3] ?? 0) + amount}\n`;
+  },
+  read(text) {
+    let balance = 0;
+    let problem: string | null = null;
+    const updates = text.split("\n").flatMap((line, at): Update[] => {
+      if (line === "") return [];
+      const [id = "", token, amount, after] = line.split(" ");
+      balance += Number(amount);
+      if (balance !== Number(after)) problem ??= `the balance is off at line ${at + 1}`;
+      return [{ id, token: Number(token) }];
+    });
+    return { updates, problem };
+  },
+};
+
+export const SHARED_FILES: readonly SharedFile[] = [board, ledger];
+
+/** There whole or not at all: a kill in the middle leaves the old file. */
+export function replaceFile(path: string, text: string): void {
+  const aside = `${path}.${process.pid}.new`;
+  writeFileSync(aside, text);
+  renameSync(aside, path);
+}

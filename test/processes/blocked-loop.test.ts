@@ -1,0 +1,56 @@
+/** Programs that block their event loop: the heart beats beside it, for as long as `maxStall` allows. */
+import { describe, expect, it } from "vitest";
+import { isAfterLeaseOf, Scene, STORES } from "./scene.js";
+
+const BLOCK_MS = 6_000;
+
+describe.each(STORES)("a blocked event loop (%s)", { concurrent: true }, (kind) => {
+  it("LOCK-5: a lease of 2 s is kept through a block of 6 s that begins in the next instruction", async () => {
+    await using scene = new Scene(kind);
+    const [holder, waiter] = await scene.startTwo();
+    const holding = holder.acquireAndBlock("work", { ttl: "2s" }, BLOCK_MS);
+    await scene.untilHeld("work");
+    await expect(waiter.acquire("work", { wait: "5s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+    const held = await holding;
+    await held.commit(scene.file("result"), "kept");
+    expect(scene.read("result")).toBe("kept");
+    expect(await held.look()).toEqual({ state: "held", abort: null });
+    expect(await scene.entries("stolen")).toEqual([]);
+  });
+
+  it("LOCK-5: a main thread that makes no progress for `maxStall` is not renewed any more", async () => {
+    await using scene = new Scene(kind);
+    const [holder, waiter] = await scene.startTwo({ maxStall: "1500ms" });
+    let isBlocked = true;
+    const holding = holder.acquireAndBlock("work", { ttl: "2s" }, BLOCK_MS).finally(() => {
+      isBlocked = false;
+    });
+    await scene.untilHeld("work");
+    const taken = await waiter.acquire("work", { wait: "10s" });
+    expect(isBlocked).toBe(true);
+    const [lapsed] = await scene.entries("stolen");
+    expect(lapsed?.details).toMatchObject({ reason: "lease_expired", evidence: { life: "alive" } });
+    // It was renewed while the stall was short enough.
+    expect(lapsed?.details.previous).toMatchObject({ renewals: expect.toSatisfy((count: number) => count > 0) });
+
+    const held = await holding;
+    expect(taken.record).toSatisfy(isAfterLeaseOf(held.record));
+    await expect(held.commit(scene.file("result"), "old")).rejects.toMatchObject({
+      code: expect.stringMatching(/^E_(LOCK_EXPIRED|LOCK_NOT_HELD|FENCING_MISMATCH)$/),
+    });
+    await taken.commit(scene.file("result"), "new");
+    expect(scene.read("result")).toBe("new");
+  });
+
+  it("LOCK-5: the second lease of a program is kept through a block as the first is", async () => {
+    await using scene = new Scene(kind);
+    const [holder, waiter] = await scene.startTwo();
+    await (await holder.acquire("warm-up")).release();
+    // Long enough for the heart to rest.
+    await new Promise((resolve) => setTimeout(resolve, 5_500));
+    const holding = holder.acquireAndBlock("work", { ttl: "2s" }, 4_000);
+    await scene.untilHeld("work");
+    await expect(waiter.acquire("work", { wait: "3s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+    await (await holding).commit(scene.file("result"), "kept");
+  });
+});

@@ -1,0 +1,82 @@
+/** Wall clocks that are wrong or jump, by libfaketime: leases are measured on a clock that does neither. */
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Scene, STORES } from "./scene.js";
+
+const library = findLibrary();
+const WHY_SKIPPED = library === null ? " (skipped: libfaketime is not installed)" : "";
+
+/** Debian's package libfaketime puts it into a folder of the architecture, others into lib or lib64. */
+function findLibrary(): string | null {
+  const roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].filter((root) => existsSync(root));
+  const folders = roots.flatMap((root) => [root, ...readdirSync(root).map((name) => `${root}/${name}`)]);
+  return folders.map((folder) => `${folder}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path)) ?? null;
+}
+
+/** The environment of a process whose wall clock is off by what `file` says, looked up every second. */
+function fakeClock(file: string): Record<string, string> {
+  return {
+    LD_PRELOAD: library ?? "",
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_CACHE_DURATION: "1",
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    FAKETIME_DONT_RESET: "1",
+  };
+}
+
+describe.each(STORES)("wall clocks (%s)", { concurrent: true }, (kind) => {
+  describe.each(["+2h", "-2h"])("%s", { concurrent: true }, (shift) => {
+    it.skipIf(library === null)(
+      `STALE-8: a challenger that far off does not steal a live lease${WHY_SKIPPED}`,
+      async () => {
+        await using scene = new Scene(kind);
+        writeFileSync(scene.file("clock"), shift);
+        const holder = await scene.start();
+        const challenger = await scene.start({ owner: "agent:b", env: fakeClock(scene.file("clock")) });
+        const held = await holder.acquire("work", { ttl: "30s" });
+        await expect(challenger.acquire("work", { wait: "1s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+        await held.commit(scene.file("result"), "kept");
+        await held.release();
+        const next = await challenger.acquire("work");
+        // So that nobody takes this for a test with a right clock.
+        expect(Math.abs(Date.parse(next.record.created_at) - Date.now())).toBeGreaterThan(3_600_000);
+      },
+    );
+
+    it.skipIf(library === null)(
+      `STALE-8: a holder whose clock jumps that far keeps its lease${WHY_SKIPPED}`,
+      async () => {
+        await using scene = new Scene(kind);
+        writeFileSync(scene.file("clock"), "+0s");
+        const holder = await scene.start({ env: fakeClock(scene.file("clock")) });
+        const challenger = await scene.start({ owner: "agent:b" });
+        const held = await holder.acquire("work", { ttl: "2s" });
+        await sleep(200);
+        writeFileSync(scene.file("clock"), shift);
+        await expect(challenger.acquire("work", { wait: "4s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+        expect(await held.look()).toEqual({ state: "held", abort: null });
+        await held.commit(scene.file("result"), "kept");
+        const status = await (await scene.open()).inspect("work");
+        const renewedAt = Date.parse(status.grants[0]?.last_renewed_at ?? "");
+        expect(Math.abs(renewedAt - Date.now())).toBeGreaterThan(3_600_000);
+      },
+    );
+
+    it.skipIf(library === null)(
+      `STALE-8: a lease taken that far off still ends in its time${WHY_SKIPPED}`,
+      async () => {
+        await using scene = new Scene(kind);
+        writeFileSync(scene.file("clock"), shift);
+        const holder = await scene.start({ env: fakeClock(scene.file("clock")) });
+        const challenger = await scene.start({ owner: "agent:b" });
+        const takenAt = performance.now();
+        await holder.acquire("work", { ttl: "1s", detached: true });
+        await holder.exit();
+        await challenger.acquire("work", { wait: "5s" });
+        expect(performance.now() - takenAt).toBeGreaterThan(990);
+        expect(performance.now() - takenAt).toBeLessThan(3_000);
+      },
+    );
+  });
+});

@@ -1,9 +1,9 @@
 /** A lease used by a child that was handed its token: it may check and commit, but its life is its holder's business. */
-import { parseKey } from "../lock/key.js";
 import type { GrantRef } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { LeaseHome } from "./lease.js";
+import { parseKeys } from "./options.js";
 
 export interface BorrowedLease {
   readonly keys: readonly string[];
@@ -22,8 +22,7 @@ export async function createBorrowedLease(
 ): Promise<BorrowedLease> {
   const tokenHash = hashLeaseToken(token);
   const refs: (GrantRef & { readonly fencingToken: number })[] = [];
-  for (const key of typeof keys === "string" ? [keys] : keys) {
-    const resource = parseKey(key);
+  for (const resource of parseKeys(keys)) {
     const { grants } = await store.reader.inspect(resource);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
     if (grant === undefined) throw new HoldfastError("E_LOCK_NOT_HELD", `this token holds nothing on ${resource}`);

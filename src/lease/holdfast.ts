@@ -45,6 +45,8 @@ export class Holdfast {
   readonly #home: LeaseHome;
   /** In the order taken: given back in the reverse. */
   readonly #held = new Set<Lease>();
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
   #proof: Proof | null = null;
   #closed = false;
 
@@ -58,6 +60,9 @@ export class Holdfast {
       store: facts.store,
       clock: facts.clock,
       heart: facts.heart,
+      wait: facts.wait,
+      closing: this.#closing.signal,
+      track: (work) => this.#track(work),
       get party() {
         return party();
       },
@@ -171,10 +176,12 @@ export class Holdfast {
       if (isWithin(entry.resource, resource) || isWithin(resource, entry.resource)) yield await this.inspect(resource);
   }
 
-  /** Releases what is still held and lets the store go. */
+  /** Ends what still waits, releases what is still held and lets the store go. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#closing.abort(wasClosed());
+    await Promise.allSettled(this.#underWay);
     for (const lease of [...this.#held].reverse()) await lease.close();
     await this.#facts.heart.close();
     await this.#facts.store.close();
@@ -184,20 +191,33 @@ export class Holdfast {
     await this.close();
   }
 
-  async #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const isDone = (): void => void this.#underWay.delete(work);
+    work.then(isDone, isDone);
+    return work;
+  }
+
+  #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+    return this.#track(this.#take(parsed, family, mustSteal));
+  }
+
+  async #take(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
     const { store, clock } = this.#facts;
     const party = this.#partyFor(parsed);
     const { token, hash } = newToken();
     const presented = presentedBy(family);
     let since = 0;
+    const closing = this.#closing.signal;
+    const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
     const resources = (): string[] => parsed.wants.map((want) => want.resource);
     try {
       const { grants, waitedMs } = await untilGranted(
         {
           wants: parsed.wants,
           waitMs: parsed.waitMs,
-          signal: parsed.signal,
+          signals,
           ask: (waiting) => {
             since = clock().bootMs;
             return store.locks.acquire(this.#request(parsed, party, hash, presented, mustSteal, waiting));
@@ -209,9 +229,10 @@ export class Holdfast {
       );
       const lease = new Lease(this.#home, { grants, token, since, family, detached: parsed.detached });
       tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: this.owner, waitedMs }));
-      if (parsed.signal?.aborted) {
+      const stop = signals.find((signal) => signal.aborted);
+      if (stop !== undefined) {
         await lease.release();
-        throw parsed.signal.reason;
+        throw stop.reason;
       }
       return lease;
     } catch (error) {
@@ -274,8 +295,12 @@ export class Holdfast {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw invalidArgument("holdfast", "it was closed");
+    if (this.#closed) throw wasClosed();
   }
+}
+
+function wasClosed(): HoldfastError {
+  return invalidArgument("holdfast", "it was closed");
 }
 
 let ownHolderId: string | undefined;

@@ -30,6 +30,12 @@ export interface LeaseHome {
   readonly party: Party;
   readonly clock: Clock;
   readonly heart: Heart;
+  /** Aborts when the workplace closes: nothing waits any longer. */
+  readonly closing: AbortSignal;
+  /** Closing waits for what was under way. */
+  track<T>(work: Promise<T>): Promise<T>;
+  /** How long to wait unless a request says otherwise. */
+  readonly wait: Duration | undefined;
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
   /** Everything in hand. */
   readonly held: Set<Lease>;
@@ -125,18 +131,22 @@ export class Lease {
 
   /** upgradeable → write, with a new fencing token, when no other reader remains. */
   async upgrade(options: UpgradeOptions = {}): Promise<void> {
+    return this.#home.track(this.#upgrade(options));
+  }
+
+  async #upgrade(options: UpgradeOptions): Promise<void> {
     this.#assertLive();
     const [grant] = this.#refs();
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
-    const { store, party } = this.#home;
+    const { store, party, closing } = this.#home;
     const presented = presentedBy(this.#family);
     const { grants } = await this.#losing(
       untilGranted(
         {
           wants: [{ resource: grant.resource, mode: "write", permits: null }],
-          waitMs: parseWait(options.wait),
-          signal: options.signal,
+          waitMs: parseWait(options.wait ?? this.#home.wait),
+          signals: options.signal === undefined ? [closing] : [closing, options.signal],
           ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
           leave: (ticketId, report) =>
             store.locks.leave(ticketId, [{ resource: grant.resource, mode: "write", permits: null }], party, report),
@@ -152,9 +162,7 @@ export class Lease {
   async downgrade(): Promise<void> {
     this.#assertLive();
     const { store, party } = this.#home;
-    const lowered: Grant[] = [];
-    for (const ref of this.#refs()) lowered.push(await this.#losing(store.locks.downgrade(ref, party)));
-    this.#grants = lowered;
+    this.#grants = await this.#losing(store.locks.downgrade(this.#refs(), party));
   }
 
   /** Asks the store whether this lease is still the current one. `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */

@@ -14,6 +14,8 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
     let timer: NodeJS.Timeout | undefined;
 
     const schedule = (): void => {
+      if (timer !== undefined) timers.delete(timer);
+      clearTimeout(timer);
       timer = setTimeout(beat, beatEveryMs(leaseMs, rhythm));
       timer.unref();
       timers.add(timer);
@@ -41,6 +43,7 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
       renewed(newSince, newLeaseMs) {
         since = Math.max(since, newSince);
         leaseMs = newLeaseMs;
+        if (!stopped) schedule();
       },
       stop() {
         stopped = true;

@@ -70,7 +70,7 @@ export function parseAcquire(
   };
 }
 
-function parseKeys(keys: string | readonly string[]): Key[] {
+export function parseKeys(keys: string | readonly string[]): Key[] {
   if (typeof keys === "string") return [parseKey(keys)];
   if (!Array.isArray(keys) || keys.length === 0) throw invalidArgument("keys", "a key, or a list of at least one");
   if (keys.length > MAX_KEYS) throw invalidArgument("keys", `at most ${MAX_KEYS} keys in one request`);

@@ -17,7 +17,8 @@ const POLL_OTHERS_MS = TICKET_LEASE_MS / 4;
 export interface Attempt {
   readonly wants: readonly Want[];
   readonly waitMs: number;
-  readonly signal: AbortSignal | undefined;
+  /** Any of them ends the wait. */
+  readonly signals: readonly AbortSignal[];
   readonly ask: (waiting: Waiting) => Promise<Answer>;
   /** Gives the place in line back; with a report the refusal goes on record. */
   readonly leave: (ticketId: string, report: Contention | null) => Promise<void>;
@@ -30,7 +31,7 @@ export interface Granted {
 
 /** `E_LOCK_CONFLICT` when it does not wait, `E_LOCK_TIMEOUT` when the wait was too short, or the signal's reason. */
 export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
-  attempt.signal?.throwIfAborted();
+  for (const signal of attempt.signals) signal.throwIfAborted();
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return { grants: first.grants, waitedMs: 0 };
   if (first.kind === "conflict") throw conflict(first.contention);
@@ -44,13 +45,13 @@ async function standInLine(
   nonce: string,
 ): Promise<Granted> {
   const startedAt = performance.now();
-  const alarm = createAlarm(attempt.signal);
+  const alarm = createAlarm(attempt.signals);
   const listening = wakeUps.listen(nonce, ticketId, alarm.ring);
   let inLine = true;
   let report: Contention | null = null;
   try {
     for (;;) {
-      attempt.signal?.throwIfAborted();
+      for (const signal of attempt.signals) signal.throwIfAborted();
       const answer = await attempt.ask({ waitMs: attempt.waitMs, ticketId });
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
@@ -73,14 +74,14 @@ async function standInLine(
 }
 
 /** Something to sleep on that remembers having rung while nobody slept. */
-function createAlarm(signal: AbortSignal | undefined) {
+function createAlarm(signals: readonly AbortSignal[]) {
   let rung = false;
   let wakeSleeper: (() => void) | null = null;
   const ring = (): void => {
     rung = true;
     wakeSleeper?.();
   };
-  signal?.addEventListener("abort", ring);
+  for (const signal of signals) signal.addEventListener("abort", ring);
   return {
     ring,
     rungWithin(ms: number): Promise<void> {
@@ -97,7 +98,7 @@ function createAlarm(signal: AbortSignal | undefined) {
       });
     },
     dispose(): void {
-      signal?.removeEventListener("abort", ring);
+      for (const signal of signals) signal.removeEventListener("abort", ring);
     },
   };
 }

@@ -109,7 +109,14 @@ function coversOf(request: Request, own: readonly Grant[]): Map<Key, Grant> {
 }
 
 function coverOf(want: Want, own: readonly Grant[]): Grant | undefined {
-  return own.find((grant) => isWithin(want.resource, grant.resource) && covers(grant, want));
+  return own.find((grant) => isWithin(want.resource, grant.resource) && (covers(grant, want) || isSame(grant, want)));
+}
+
+/** Asked for once more as it is held: only a permit is another place each time. */
+function isSame(grant: Grant, want: Want): boolean {
+  return (
+    want.permits === null && grant.permits === null && grant.resource === want.resource && grant.mode === want.mode
+  );
 }
 
 interface Obstacles {

@@ -78,8 +78,8 @@ export interface Locks {
   acquire(request: AcquireRequest): Promise<Answer>;
   /** upgradeable → write with a new fencing token. Same refusals, and those of `renew`. */
   upgrade(request: UpgradeRequest): Promise<Answer>;
-  /** write or upgradeable → read, keeping the token. `E_LOCK_ORDER` while something nests in it. */
-  downgrade(grant: GrantRef, party: Party): Promise<Grant>;
+  /** write or upgradeable → read, keeping the tokens; all, or none: `E_LOCK_ORDER` while something nests in one. */
+  downgrade(grants: readonly GrantRef[], party: Party): Promise<readonly Grant[]>;
   /** Extends all, or none: `E_LOCK_NOT_HELD` when one was ended, `E_LOCK_EXPIRED` when one has lapsed. */
   renew(grants: readonly GrantRef[], leaseMs: number | null): Promise<readonly Grant[]>;
   /** Lapsed grants that nobody has ended become new ones with new fencing tokens. */

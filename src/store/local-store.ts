@@ -39,7 +39,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   const locks: Locks = {
     acquire: (request) => transact(request.wants, (view) => acquire(view, request, context)),
     upgrade: (request) => transact([request.grant], (view) => upgrade(view, request, context)),
-    downgrade: (grant, party) => transact([grant], (view) => downgrade(view, grant, party, context)),
+    downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context)),
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
     resume: (grants, tokenHash, party) => transact(grants, (view) => resume(view, grants, tokenHash, party)),
     release: (grants, party) => transact(grants, (view) => release(view, grants, party, context)),

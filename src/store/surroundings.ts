@@ -62,7 +62,7 @@ export function openProofFolder(dir: string, settings: Settings): Surroundings {
 }
 
 /** A pid counts only together with its start time, in the pid namespace it was seen in. */
-function lifeOfPid(proof: Extract<Proof, { kind: "pid" }>): Life {
+export function lifeOfPid(proof: Extract<Proof, { kind: "pid" }>): Life {
   if (proof.pidNamespace !== pidNamespace()) return "unknown";
   return startTimeOf(proof.pid) === proof.startTime ? "alive" : "dead";
 }

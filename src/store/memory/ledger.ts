@@ -24,7 +24,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
   const treeAt = (name: Key): Tree => {
     let tree = trees.get(name);
     if (tree === undefined) {
-      tree = { grants: new Map(), tickets: new Map(), lines: [], head: EMPTY_CHAIN, fence: clock().wallMs };
+      tree = { grants: new Map(), tickets: new Map(), lines: [], head: EMPTY_CHAIN, fence: 0 };
       trees.set(name, tree);
     }
     return tree;
@@ -78,7 +78,11 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
         now: clock(),
         near,
         find: (resource, lockId) => treeAt(treeOf(resource)).grants.get(lockId) ?? null,
-        mint: (tree) => ++treeAt(tree).fence,
+        mint: (name) => {
+          const tree = treeAt(name);
+          tree.fence = (tree.fence || Math.floor(clock().wallMs)) + 1;
+          return tree.fence;
+        },
         nextTicketNumber: () => ++ticketNumber,
       });
       if (changes !== null) apply(changes);

@@ -6,7 +6,7 @@ import { firstSettings } from "../first-settings.js";
 import type { Ledger } from "../ledger.js";
 import { createListeners } from "../listeners.js";
 import { createLocalStore } from "../local-store.js";
-import type { Surroundings } from "../surroundings.js";
+import { lifeOfPid, type Surroundings } from "../surroundings.js";
 import { createMemoryLedger } from "./ledger.js";
 
 interface Shared {
@@ -36,7 +36,11 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
   const { alive, listeners } = memory;
   return {
     witness: {
-      life: (of) => (of.proof.kind === "none" ? "unknown" : alive.has(of.nonce) ? "alive" : "dead"),
+      life: ({ proof, nonce }) => {
+        if (proof.kind === "none") return "unknown";
+        if (proof.kind === "pid") return lifeOfPid(proof);
+        return alive.has(nonce) ? "alive" : "dead";
+      },
       hasActiveJob: () => false,
     },
     wakeUps: {

@@ -61,25 +61,32 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
   };
 }
 
-export function downgrade(view: LedgerView, ref: GrantRef, party: Party, context: OperationContext): Outcome<Grant> {
-  const current = requireOwn(view, ref);
-  if (current.permits !== null) throw invalidArgument("mode", "a permit has no mode to lower");
-  if (current.mode === "read") return { result: current, changes: null };
-  const near = view.near([current.resource]);
-  const inner = nestedIn(near, [current]);
+export function downgrade(
+  view: LedgerView,
+  refs: readonly GrantRef[],
+  party: Party,
+  context: OperationContext,
+): Outcome<readonly Grant[]> {
+  const current = refs.map((ref) => requireOwn(view, ref));
+  if (current.some((grant) => grant.permits !== null)) throw invalidArgument("mode", "a permit has no mode to lower");
+  const higher = current.filter((grant) => grant.mode !== "read");
+  if (higher.length === 0) return { result: current, changes: null };
+  const near = view.near(higher.map((grant) => grant.resource));
+  const inner = nestedIn(near, higher);
   if (inner.length > 0)
     throw new HoldfastError(
       "E_LOCK_ORDER",
-      `${inner.map((grant) => grant.resource).join(", ")} nests in ${current.resource} and must be released first`,
+      `${inner.map((grant) => grant.resource).join(", ")} nests in what is to be lowered and must be released first`,
     );
-  const lowered: Grant = { ...current, mode: "read" };
+  const lower = (grant: Grant): Grant => ({ ...grant, mode: "read" });
+  const lowered = higher.map(lower);
   return {
-    result: lowered,
+    result: current.map(lower),
     changes: {
-      updates: [lowered],
-      durable: current.detached,
-      audit: [entryFor(view, "downgraded", lowered, party, { mode: "read", from: current.mode })],
-      wake: wakeAfter(view, near, context, { come: [lowered] }),
+      updates: lowered,
+      durable: lowered.some((grant) => grant.detached),
+      audit: higher.map((grant) => entryFor(view, "downgraded", grant, party, { mode: "read", from: grant.mode })),
+      wake: wakeAfter(view, near, context, { come: lowered }),
     },
   };
 }

@@ -1,6 +1,8 @@
 /** Giving a place in line back: on a time-out, which goes on record, or because the caller gave up. */
+import { randomUUID } from "node:crypto";
 import type { Contention } from "../../lock/contention.js";
 import type { Want } from "../../lock/grant.js";
+import { treeOf } from "../../lock/key.js";
 import type { Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import type { OperationContext } from "./context.js";
@@ -16,6 +18,7 @@ export function leave(
 ): Outcome<void> {
   const near = view.near(wants.map((want) => want.resource));
   const ticket = near.tickets.find((other) => other.ticketId === ticketId) ?? null;
+  const shared = new Set(wants.map((want) => treeOf(want.resource))).size > 1 ? { op_id: randomUUID() } : {};
   const audit =
     report === null
       ? []
@@ -27,7 +30,13 @@ export function leave(
           holderId: party.holderId,
           fencingToken: null,
           lockId: null,
-          details: { mode: want.mode, holder: report.holder, owner: report.owner, queue_length: report.queue_length },
+          details: {
+            ...shared,
+            mode: want.mode,
+            holder: report.holder,
+            owner: report.owner,
+            queue_length: report.queue_length,
+          },
         }));
   if (ticket === null && audit.length === 0) return { result: undefined, changes: null };
   const wake = ticket === null ? [] : wakeAfter(view, near, context, { left: ticket });

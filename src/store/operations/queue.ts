@@ -42,8 +42,7 @@ export function standInLine(
   const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
   const lapsed = near.tickets.filter((other) => other !== request.ticket && !ticketStands(other, view.now));
   const ahead = near.tickets.filter(
-    (other) =>
-      byNumber(other, ticket) < 0 && ticketStands(other, view.now) && standsInTheWay(other, request.wants),
+    (other) => byNumber(other, ticket) < 0 && ticketStands(other, view.now) && standsInTheWay(other, request.wants),
   ).length;
   const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, contention };
   if (isFresh && lapsed.length === 0) return { result, changes: null };
@@ -75,7 +74,10 @@ export function reportContention(
   mine: Ticket | null,
 ): Contention {
   const first = holders[0];
-  const blocked = first === undefined ? undefined : wants.find((want) => conflictNode(first, want) !== null);
+  const blocked =
+    first === undefined
+      ? undefined
+      : wants.find((want) => want.resource === first.resource || conflictNode(first, want) !== null);
   const waiting = near.tickets.filter(
     (ticket) => ticket !== mine && ticketStands(ticket, view.now) && standsInTheWay(ticket, wants),
   );

@@ -43,8 +43,10 @@ export function resume(
       renewals: 0,
     }),
   );
+  const shared = new Set(resumed.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
   const audit = resumed.map((grant, at) =>
     entryFor(view, "resumed", grant, party, {
+      ...shared,
       old_lock_id: old[at]?.lockId ?? null,
       old_fencing_token: old[at]?.fencingToken ?? null,
     }),

@@ -7,9 +7,10 @@ import { expired, mismatch, notHeld } from "./live-grant.js";
 
 export function verify(view: LedgerView, resource: Key, fencingToken: number): Outcome<Grant> {
   const held = view.near([resource]).grants.filter((grant) => isWithin(resource, grant.resource));
-  const named = held.find((grant) => grant.fencingToken === fencingToken);
-  if (named === undefined)
-    throw held.length === 0 ? notHeld(resource, `nothing is held on ${resource}`) : mismatch(resource, held);
-  if (isExpired(named, view.now)) throw expired(named);
-  return { result: named, changes: null };
+  const named = held.filter((grant) => grant.fencingToken === fencingToken);
+  const live = named.find((grant) => !isExpired(grant, view.now));
+  if (live !== undefined) return { result: live, changes: null };
+  const [lapsed] = named;
+  if (lapsed !== undefined) throw expired(lapsed);
+  throw held.length === 0 ? notHeld(resource, `nothing is held on ${resource}`) : mismatch(resource, held);
 }

@@ -1,8 +1,7 @@
 /** What callers may say, checked at the border: bad input is refused, naming the field, before anything is written. */
 import type { Metadata, Want } from "../lock/grant.js";
-import { type Key, parseKey } from "../lock/key.js";
+import { type Key, MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
-import { MAX_KEYS } from "../store/ledger.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { type Duration, type Limits, parseDuration } from "./duration.js";
 

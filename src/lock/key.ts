@@ -10,6 +10,8 @@ export type Key = string & { readonly [brand]: "Key" };
 export const MAX_KEY_BYTES = 1024;
 export const MAX_SEGMENT_BYTES = 128;
 export const MAX_SEGMENTS = 64;
+/** How many keys one request may name. */
+export const MAX_KEYS = 64;
 
 const SEGMENT = /^[A-Za-z0-9._\-:@+=,~%]+$/;
 const ALLOWED = "letters, digits and . _ - : @ + = , ~ %";

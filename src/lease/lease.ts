@@ -205,9 +205,10 @@ export class Lease {
     try {
       await store.locks.release(this.#refs(), party);
     } catch (error) {
-      const isNested = error instanceof HoldfastError && error.code === "E_LOCK_ORDER";
-      if (isNested) this.#takeBack();
-      if (!wasLost) throw error;
+      const isGone = error instanceof HoldfastError && LOSS.has(error.code);
+      if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
+      else if (!isGone) this.#keepForRelease(error);
+      if (!wasLost || !isGone) throw error;
     }
     tell("released", () => ({
       resources: this.keys,
@@ -282,6 +283,14 @@ export class Lease {
     this.#trust.stop();
     this.#family.delete(this);
     this.#home.held.delete(this);
+  }
+
+  /** The store could not do it: the lease is renewed no more, and may be released again. */
+  #keepForRelease(error: unknown): void {
+    this.#state = "lost";
+    this.#lostBy ??= new HoldfastError("E_LOCK_NOT_HELD", `${this.keys.join(", ")} was being released`, {
+      cause: error,
+    });
   }
 
   #takeBack(): void {

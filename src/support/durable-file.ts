@@ -1,6 +1,6 @@
 /** Files that appear or change in one step and, when asked, are on the disk before anybody is told. */
 
-import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { ioError } from "./errors.js";
 
@@ -38,6 +38,22 @@ export function syncFolder(path: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Whether the path still names this open file. Counting its links is not enough: a backup may have linked it elsewhere. */
+export function isNamed(fd: number, path: string): boolean {
+  const named = statSync(path, { throwIfNoEntry: false });
+  const { ino, dev } = fstatSync(fd);
+  return named !== undefined && named.ino === ino && named.dev === dev;
+}
+
+/** Removes a file that may be gone already; any other failure is thrown. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw ioError(error, "remove", path);
   }
 }
 

@@ -15,6 +15,7 @@ import {
   closeSync,
   linkSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -101,12 +102,26 @@ function decodeOctal(text: string): string {
 /** These tell about the moment, not about what the file system can do. */
 const PASSING_ERRNOS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOENT"]);
 
+const PROBE = ".holdfast-probe-";
+/** Longer than a probe takes. */
+const STALE_MS = 60_000;
+
+/** Removes what probes left that were killed. */
+export function sweepProbes(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    const path = join(dir, name);
+    if (!name.startsWith(PROBE)) continue;
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > STALE_MS) removeQuietly(path);
+  }
+}
+
 /**
  * Tries in `dir`, under names nobody else uses, all that a store needs of its file system, and leaves nothing behind.
  * Throws `E_CONFIG` naming the probe that failed, `E_IO` when nothing can be created in `dir` at all.
  */
 export function probeFileSystem(dir: string): void {
-  const base = join(dir, `.holdfast-probe-${process.pid}-${randomUUID()}`);
+  const base = join(dir, `${PROBE}${process.pid}-${randomUUID()}`);
   const [file, link, fresh] = [`${base}.file`, `${base}.link`, `${base}.fresh`] as const;
   const descriptors: number[] = [];
   const open = (path: string, flags: string): number => {

@@ -3,7 +3,8 @@
  * its process dies inside, the system frees it. The file is never deleted; if somebody deletes it all the same, a new
  * one is another file, so after locking the descriptor is compared with what the path names now.
  */
-import { closeSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { sleep } from "./deadline.js";
 import { HoldfastError, ioError } from "./errors.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
@@ -22,40 +23,60 @@ export interface Guard {
 }
 
 export function openGuard(path: string): Guard {
-  let fd = openFile(path);
-  let identity: Stats = fstatSync(fd);
+  let file = openFile(path);
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
+  let isClosed = false;
 
-  const reopen = (): void => {
-    closeSync(fd);
-    fd = openFile(path);
-    identity = fstatSync(fd);
-  };
   const isThisFile = (): boolean => {
     const named = statSync(path, { throwIfNoEntry: false });
-    return named !== undefined && named.ino === identity.ino && named.dev === identity.dev;
+    return named !== undefined && named.ino === file.ino && named.dev === file.dev;
+  };
+  const tryEnter = (): boolean => {
+    if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the guard ${path} was closed`);
+    if (isInside || !tryLockExclusive(file.fd)) return false;
+    try {
+      isInside = isThisFile();
+    } finally {
+      if (!isInside) unlock(file.fd);
+    }
+    if (isInside) return true;
+    const { fd } = file;
+    file = openFile(path);
+    closeSync(fd);
+    return false;
   };
   return {
     tryEnter() {
-      if (isInside || !tryLockExclusive(fd)) return false;
-      isInside = isThisFile();
-      if (isInside) return true;
-      unlock(fd);
-      reopen();
-      return false;
+      try {
+        return tryEnter();
+      } catch (error) {
+        throw ioError(error, "enter the guard", path);
+      }
     },
     leave() {
       isInside = false;
-      unlock(fd);
+      unlock(file.fd);
     },
-    close: () => closeSync(fd),
+    close() {
+      if (!isClosed) closeSync(file.fd);
+      isClosed = true;
+    },
   };
 }
 
-function openFile(path: string): number {
+/** With its folder, if somebody took that away. */
+function openFile(path: string): { readonly fd: number; readonly ino: number; readonly dev: number } {
   try {
-    return openSync(path, "a+", 0o644);
+    mkdirSync(dirname(path), { recursive: true });
+    const fd = openSync(path, "a+", 0o644);
+    try {
+      const { ino, dev } = fstatSync(fd);
+      return { fd, ino, dev };
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
   } catch (error) {
     throw ioError(error, "open the guard", path);
   }
@@ -72,12 +93,13 @@ export async function enterAll(guards: readonly Guard[], name: string): Promise<
 }
 
 export function tryEnterAll(guards: readonly Guard[]): boolean {
-  for (let at = 0; at < guards.length; at += 1) {
-    if (guards[at]?.tryEnter()) continue;
-    leaveAll(guards.slice(0, at));
-    return false;
+  let entered = 0;
+  try {
+    while (entered < guards.length && guards[entered]?.tryEnter()) entered += 1;
+  } finally {
+    if (entered < guards.length) leaveAll(guards.slice(0, entered));
   }
-  return true;
+  return entered === guards.length;
 }
 
 export function leaveAll(guards: readonly Guard[]): void {

@@ -7,7 +7,7 @@
  * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "./errors.js";
 import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
@@ -34,13 +34,15 @@ export function newNonce(): string {
 
 export function openProofOfLife(dir: string, nonce: string, about: Readonly<Record<string, unknown>>): ProofOfLife {
   const path = join(dir, nonce);
+  let fd = -1;
   try {
     mkdirSync(dir, { recursive: true });
-    const fd = openSync(path, "wx+", 0o644);
+    fd = openSync(path, "wx+", 0o644);
     if (!tryLockExclusive(fd)) throw new Error("a new file was locked by someone else");
     writeSync(fd, `${JSON.stringify({ nonce, ...about }).padEnd(WAKE_BYTE_AT)}\n`);
     return { nonce, path, identity: identityOf(fd), close: once(() => giveUp(fd, path)) };
   } catch (error) {
+    if (fd >= 0) giveUp(fd, path); // The next try needs the name again.
     throw ioError(error, "create the proof of life", path);
   }
 }
@@ -63,21 +65,32 @@ function once(action: () => void): () => void {
   };
 }
 
-/** Removes proofs of processes that are gone, once they are older than this. A few at a time. */
-export function sweepProofs(dir: string, olderThanMs: number): void {
-  const limit = Date.now() - olderThanMs;
-  for (const name of namesIn(dir).slice(0, SWEEP_AT_MOST)) {
-    const path = join(dir, name);
+/**
+ * Removes proofs of processes that have been gone for this long. A few at a time. How old a file is says nothing about
+ * when its process died: it is emptied when first found dead, and that moment counts.
+ */
+export function sweepProofs(dir: string, goneForMs: number): void {
+  const limit = Date.now() - goneForMs;
+  const names = namesIn(dir);
+  const from = Math.floor(Math.random() * Math.max(1, names.length - SWEEP_AT_MOST + 1));
+  for (const name of names.slice(from, from + SWEEP_AT_MOST)) {
     try {
-      const fd = openSync(path, "r");
-      try {
-        if (fstatSync(fd).mtimeMs < limit && tryLockShared(fd)) unlinkSync(path);
-      } finally {
-        closeSync(fd);
-      }
+      sweep(join(dir, name), limit);
     } catch {
       // Somebody else's, or gone: not ours to tidy.
     }
+  }
+}
+
+function sweep(path: string, limit: number): void {
+  const fd = openSync(path, "r+");
+  try {
+    const { mtimeMs, size } = fstatSync(fd);
+    if (mtimeMs >= limit || !tryLockShared(fd)) return;
+    if (size > 0) ftruncateSync(fd, 0);
+    else unlinkSync(path);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -53,4 +53,13 @@ describe.each(STORES)("a blocked event loop (%s)", { concurrent: true }, (kind) 
     await expect(waiter.acquire("work", { wait: "3s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
     await (await holding).commit(scene.file("result"), "kept");
   });
+
+  it("LOCK-5: a program that takes one lock after the other without a pause makes progress", async () => {
+    await using scene = new Scene(kind);
+    const holder = await scene.start({ maxStall: "1s" });
+    const held = await holder.acquire("outer", { ttl: "2s" });
+    await holder.loop("inner", { holdMs: 0, forMs: 5_000 });
+    await held.commit(scene.file("result"), "kept");
+    expect(await held.look()).toEqual({ state: "held", abort: null });
+  });
 });

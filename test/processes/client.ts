@@ -97,7 +97,7 @@ export class Client {
     return this.#keep(key, await this.call("acquireAndBlock", key, options, ms));
   }
 
-  async loop(key: string, options: LoopOptions): Promise<readonly Section[]> {
+  async loop(key: string | readonly string[], options: LoopOptions): Promise<readonly Section[]> {
     return (await this.call("loop", key, options)) as readonly Section[];
   }
 
@@ -189,6 +189,10 @@ export class RemoteLease {
   /** Keeps the store's guard for `ms`, inside `lease.commit`. */
   async commitAndBlock(ms: number): Promise<void> {
     await this.client.call("commitAndBlock", this.#id, ms);
+  }
+  /** Takes another key, presenting this lease. */
+  async acquireMore(key: string, options: AcquireOptions = {}): Promise<RemoteLease> {
+    return new RemoteLease(this.client, key, (await this.client.call("acquireMore", this.#id, key, options)) as Kept);
   }
   async upgrade(options: { readonly wait?: number } = {}): Promise<number> {
     return (await this.client.call("upgrade", this.#id, options)) as number;

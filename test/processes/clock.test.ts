@@ -78,5 +78,18 @@ describe.each(STORES)("wall clocks (%s)", { concurrent: true }, (kind) => {
         expect(performance.now() - takenAt).toBeLessThan(3_000);
       },
     );
+
+    it.skipIf(library === null)(
+      `AUDIT-4: a chain written under two clocks is listed in its own order${WHY_SKIPPED}`,
+      async () => {
+        await using scene = new Scene(kind);
+        writeFileSync(scene.file("clock"), shift);
+        const right = await scene.start();
+        const wrong = await scene.start({ owner: "agent:b", env: fakeClock(scene.file("clock")) });
+        for (const client of [right, wrong, right, wrong]) await (await client.acquire("tree/work")).release();
+        const entries = await (await scene.open()).audit.list({ resource: "tree" });
+        expect(entries.map((entry) => entry.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      },
+    );
   });
 });

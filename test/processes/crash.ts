@@ -34,8 +34,10 @@ export async function crashOften(scene: Scene, kills: number): Promise<void> {
     victim?.kill("SIGKILL");
     const lease = await holdfast.acquire(KEYS.toReversed(), { wait: "10s" });
     await lease.commit(() => undefined);
-    if (kill % CHECK_EVERY === 0) await expectSoundHistory(holdfast, { onlyWriters: false });
     await lease.release();
+    if (kill % CHECK_EVERY > 0) continue;
+    for (const other of running.splice(0)) other.kill("SIGKILL");
+    await expectSoundHistory(holdfast, { onlyWriters: false });
   }
   for (const rest of [...running, ...(await Promise.all(ready))]) rest.kill("SIGKILL");
   await (await holdfast.acquire(KEYS, { wait: "10s" })).release();

@@ -1,4 +1,5 @@
 /** The line across processes: first come first served, and handed on without waiting for a poll. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Section } from "./client.js";
 import { Scene, STORES } from "./scene.js";
@@ -37,5 +38,18 @@ describe.each(STORES)("the line (%s)", (kind) => {
     const counts = runs.map((run) => run.length);
     expect(Math.max(...counts)).toBeLessThanOrEqual(1.5 * Math.min(...counts) + 1);
     expect(median(gaps)).toBeLessThan(HANDED_ON_MS + 5 * latenessOf(sections));
+  });
+
+  it("LOCK-13: two processes that want what the other holds do not wait for each other", async () => {
+    await using scene = new Scene(kind);
+    const [one, two] = await scene.startTwo();
+    const [a, b] = [await one.acquire("a"), await two.acquire("b")];
+    const forward = a.acquireMore("b", { wait: "10s" });
+    await sleep(200);
+    const askedAt = performance.now();
+    await expect(b.acquireMore("a", { wait: "10s" })).rejects.toMatchObject({ code: "E_LOCK_ORDER" });
+    expect(performance.now() - askedAt).toBeLessThan(1_000);
+    await b.release();
+    await forward;
   });
 });

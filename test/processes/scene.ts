@@ -86,9 +86,13 @@ export class Scene {
   read(name: string): string {
     return readFileSync(this.file(name), "utf8");
   }
+  /** A file of the store itself. */
+  storeFile(name: string): string {
+    return join(this.#home, name);
+  }
   /** The file by which the holder with this nonce proves its life. */
   proofFile(nonce: string): string {
-    return join(this.#home, "alive", nonce);
+    return this.storeFile(join("alive", nonce));
   }
 
   /** Resolves when somebody holds the key. */

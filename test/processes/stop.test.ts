@@ -33,6 +33,8 @@ describe.each(STORES)("stopped processes (%s)", { concurrent: true }, (kind) => 
     expect(scene.read("result")).toBe("new");
     expect(await held.look()).toMatchObject({ state: "lost", abort: { code: expect.stringMatching(REFUSED) } });
     await expect(held.resume()).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+    // Nor does it take the lock away from its successor.
+    await held.release();
     await taken.commit(scene.file("result"), "newer");
   });
 
@@ -60,6 +62,9 @@ describe.each(STORES)("stopped processes (%s)", { concurrent: true }, (kind) => 
     await holder.stop();
     await sleep(1_300);
     holder.continue();
+    // Time for the heart to try to renew what is over.
+    await sleep(400);
+    expect((await (await scene.open()).inspect("work")).state).toBe("expired");
     await expect(holder.call("commit", handed, scene.file("result"), "old")).rejects.toMatchObject({
       code: "E_LOCK_EXPIRED",
     });
@@ -125,5 +130,19 @@ describe.each(STORES)("stopped processes (%s)", { concurrent: true }, (kind) => 
     // The margin is a tenth of the lease; half of it is left to a busy machine.
     expect(abort?.at).toBeLessThan(renewedAt + 2_000 - 100);
     expect(Date.parse(taken.record.created_at)).toBeGreaterThan(renewedAt + 2_000 - 5);
+  });
+
+  it("STORE-6: a guard that a process keeps too long is told of, and nothing is lost by it", async () => {
+    await using scene = new Scene(kind);
+    const [holder, blocker, other] = await scene.startThree();
+    const held = await holder.acquire("tree/work");
+    const blocking = await blocker.acquire("tree/else");
+    const blocked = blocking.commitAndBlock(7_000);
+    await sleep(200);
+    await expect(other.acquire("tree/more", { wait: "1s" })).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    await blocked;
+    await (await other.acquire("tree/more")).release();
+    await held.commit(scene.file("result"), "kept");
+    await expect(other.acquire("tree/work", { wait: "100ms" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
   });
 });

@@ -1,6 +1,6 @@
 /** One chain of audit entries: a file of JSON lines that only grows. Where it ends is decided by the tree's own record. */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from "node:fs";
-import { writeFully } from "../../support/durable-file.js";
+import { isNamed, writeFully } from "../../support/durable-file.js";
 import { ioError } from "../../support/errors.js";
 
 const CHUNK = 64 * 1024;
@@ -22,24 +22,34 @@ export class AuditFile {
 
   /** Looks again whether the path still names this file. */
   size(): number {
-    if (this.#fd >= 0 && fstatSync(this.#fd).nlink === 0) this.close();
-    return fstatSync(this.#open()).size;
+    return this.#coded("look at", () => {
+      if (this.#fd >= 0 && !isNamed(this.#fd, this.path)) this.close();
+      return fstatSync(this.#open()).size;
+    });
+  }
+
+  isOlderThan(wallMs: number): boolean {
+    return this.#coded("look at", () => fstatSync(this.#open()).mtimeMs < wallMs);
   }
 
   append(text: string, at: number): void {
-    try {
-      writeFully(this.#open(), Buffer.from(text), at);
-    } catch (error) {
-      throw ioError(error, "append to", this.path);
-    }
+    this.#coded("append to", () => writeFully(this.#open(), Buffer.from(text), at));
   }
 
   truncate(to: number): void {
-    ftruncateSync(this.#open(), to);
+    this.#coded("shorten", () => ftruncateSync(this.#open(), to));
   }
 
   sync(): void {
-    fsyncSync(this.#open());
+    this.#coded("sync", () => fsyncSync(this.#open()));
+  }
+
+  #coded<T>(doing: string, action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw ioError(error, doing, this.path);
+    }
   }
 
   /** Complete lines between two positions. Opens the file for itself, so that reading creates nothing. */
@@ -47,8 +57,9 @@ export class AuditFile {
     let fd: number;
     try {
       fd = openSync(path, "r");
-    } catch {
-      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      throw ioError(error, "read", path);
     }
     try {
       const chunk = Buffer.allocUnsafe(CHUNK);
@@ -66,6 +77,8 @@ export class AuditFile {
         }
         rest = Buffer.from(text);
       }
+    } catch (error) {
+      throw ioError(error, "read", path);
     } finally {
       closeSync(fd);
     }
@@ -79,8 +92,7 @@ export class AuditFile {
   #open(): number {
     if (this.#fd < 0) {
       try {
-        this.#fd = openSync(this.path, "a+");
-        closeSync(this.#fd);
+        closeSync(openSync(this.path, "a+"));
         this.#fd = openSync(this.path, "r+");
       } catch (error) {
         throw ioError(error, "open", this.path);

@@ -4,7 +4,7 @@
  * so is one that must survive a power cut. Only the holder of the tree's guard writes; readers without it may catch a
  * write half-way and look again.
  */
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
@@ -16,6 +16,9 @@ const NEWLINE = 0x0a;
 export class BlockFile<T> {
   readonly path: string;
   #fd = -1;
+  /** The file that the descriptor is open on. */
+  #inode = -1;
+  #device = -1;
   /** Size when last looked, -1 for no file. Good for as long as the guard is held. */
   #size = -1;
   /** What the file holds as far as this process knows, in the first `#length` bytes, and what that says. */
@@ -31,6 +34,14 @@ export class BlockFile<T> {
 
   /** Null when there is no file, or an empty one. `E_STORE_CORRUPT` when it is no JSON. */
   read(): T | null {
+    try {
+      return this.#read();
+    } catch (error) {
+      throw ioError(error, "read", this.path);
+    }
+  }
+
+  #read(): T | null {
     const size = this.#look();
     if (size <= 0) {
       this.#forget();
@@ -59,9 +70,8 @@ export class BlockFile<T> {
       this.#content.fill(SPACE, length - 1, this.#length - 1);
       this.#content[this.#length - 1] = NEWLINE;
       const bytes = this.#content.subarray(0, this.#length);
-      if (isOnePage && !durable && this.#size >= 0) writeFully(this.#fd, bytes, 0);
+      if (isOnePage && !durable && this.#size >= 0) this.#overwrite(bytes);
       else this.#replace(bytes, durable);
-      this.#size = this.#length;
       this.#value = value;
     } catch (error) {
       this.#forget();
@@ -84,41 +94,42 @@ export class BlockFile<T> {
     this.#forget();
   }
 
+  #overwrite(bytes: Buffer): void {
+    writeFully(this.#fd, bytes, 0);
+    this.#size = bytes.length;
+  }
+
+  /** Once the new file is in place nothing that fails here may undo that: it is opened when it is next read. */
   #replace(bytes: Buffer, durable: boolean): void {
     replaceFile(this.path, bytes, durable);
-    this.#closeFile();
-    this.#open();
+    try {
+      this.#look();
+    } catch {
+      this.#fd = -1;
+      this.#size = -1;
+    }
   }
 
   #closeFile(): void {
-    if (this.#fd >= 0) closeSync(this.#fd);
+    const fd = this.#fd;
     this.#fd = -1;
     this.#size = -1;
+    if (fd >= 0) closeSync(fd);
   }
 
-  /** The size of the file the path names now, or -1. A descriptor of a file that was replaced or removed is let go. */
+  /**
+   * The size of the file the path names now, or -1. A descriptor of a file that was replaced or removed is let go; its
+   * count of links would not tell, for a backup may have linked it elsewhere.
+   */
   #look(): number {
-    if (this.#fd >= 0) {
-      const { nlink, size } = fstatSync(this.#fd);
-      if (nlink > 0) {
-        this.#size = size;
-        return size;
-      }
-      closeSync(this.#fd);
-      this.#fd = -1;
-    }
-    this.#size = this.#open() ? fstatSync(this.#fd).size : -1;
-    return this.#size;
-  }
-
-  #open(): boolean {
-    if (statSync(this.path, { throwIfNoEntry: false }) === undefined) return false;
-    try {
-      this.#fd = openSync(this.path, "r+");
-      return true;
-    } catch (error) {
-      throw ioError(error, "open", this.path);
-    }
+    const named = statSync(this.path, { throwIfNoEntry: false });
+    if (named === undefined || named.ino !== this.#inode || named.dev !== this.#device) this.#closeFile();
+    if (named === undefined) return -1;
+    if (this.#fd < 0) this.#fd = openSync(this.path, "r+");
+    this.#inode = named.ino;
+    this.#device = named.dev;
+    this.#size = named.size;
+    return named.size;
   }
 
   /** Makes room for this many bytes. */

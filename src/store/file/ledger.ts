@@ -1,16 +1,15 @@
 /** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
-import { removeQuietly, replaceFile } from "../../support/durable-file.js";
+import { HoldfastError } from "../../support/errors.js";
 import { enterAll, leaveAll, tryEnterAll } from "../../support/guard.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
+import { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { nothingFound } from "./nodes.js";
@@ -29,12 +28,15 @@ export class FileLedger implements Ledger {
   readonly #floor: FenceFloor;
   /** In the order of last use. */
   readonly #trees = new Map<Key, FileTree>();
+  readonly #decisions: Decisions;
+  #isClosed = false;
 
   constructor(url: string, layout: Layout, floor: FenceFloor, settings: Settings, clock: Clock) {
     this.url = url;
     this.settings = settings;
     this.records = createFileRecords(layout);
     this.#layout = layout;
+    this.#decisions = new Decisions(layout.ops);
     this.#clock = clock;
     this.#floor = floor;
   }
@@ -81,26 +83,31 @@ export class FileLedger implements Ledger {
   #writeSeveral(steps: readonly { tree: FileTree; step: ReturnType<FileTree["step"]> }[], durable: boolean): void {
     const id = randomUUID();
     for (const { tree, step } of steps) tree.announce(step, id);
-    const decision = join(this.#layout.ops, `${id}.json`);
-    mkdirSync(this.#layout.ops, { recursive: true });
-    replaceFile(decision, Buffer.from(`${JSON.stringify({ trees: steps.map(({ tree }) => tree.name) })}\n`), durable);
-    for (const { tree } of steps) tree.takeOver();
-    removeQuietly(decision);
+    this.#decisions.make(
+      id,
+      steps.map(({ tree }) => tree.name),
+      durable,
+    );
+    const outstanding = steps.filter(({ tree }) => !tree.takeOver());
+    if (outstanding.length === 0) this.#decisions.forget(id);
   }
 
   /** Carries out what a crash left decided but not done, and removes the decisions. Done when the store is opened. */
   async settleLeftovers(): Promise<void> {
-    for (const name of namesIn(this.#layout.ops)) {
-      const path = join(this.#layout.ops, name);
-      const trees = treesOfDecision(path);
-      await this.transact(trees, () => ({ result: undefined, changes: null }));
-      removeQuietly(path);
+    for (const { id, trees } of this.#decisions.left()) {
+      try {
+        await this.transact([...trees].sort(), () => ({ result: undefined, changes: null }));
+        this.#decisions.forget(id);
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error; // A tree that cannot be used now still needs it.
+      }
     }
   }
 
   #tree(name: Key): FileTree {
+    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
     const tree =
-      this.#trees.get(name) ?? new FileTree(name, treeFolder(this.#layout, name), this.#layout.ops, this.#floor);
+      this.#trees.get(name) ?? new FileTree(name, treeFolder(this.#layout, name), this.#decisions, this.#floor);
     this.#trees.delete(name);
     this.#trees.set(name, tree);
     return tree;
@@ -117,22 +124,10 @@ export class FileLedger implements Ledger {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
     this.#floor.close();
-  }
-}
-
-function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
-
-/** A decision that is not whole was never one: whoever waits for it finds no file of its name. */
-function treesOfDecision(path: string): Key[] {
-  try {
-    return path.endsWith(".json") ? (JSON.parse(readFileSync(path, "utf8")) as { trees: Key[] }).trees : [];
-  } catch {
-    return [];
   }
 }
 

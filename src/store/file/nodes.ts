@@ -7,7 +7,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, s
 import { dirname, join } from "node:path";
 import type { Grant, UnreadableGrant } from "../../lock/grant.js";
 import { ancestorsOf, type Key } from "../../lock/key.js";
-import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
+import { removeFile, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { ioError } from "../../support/errors.js";
 import { decodeGrant, type StoredGrant } from "../grant-codec.js";
 import { nodeFile, nodeFolder } from "./layout.js";
@@ -42,11 +42,13 @@ export function decodeInto(grants: readonly StoredGrant[], resource: Key, found:
 
 export class NodeFiles {
   readonly #folder: string;
+  readonly #tree: Key;
   /** What was read in this step. */
   readonly #read = new Map<string, Found>();
 
-  constructor(folder: string) {
+  constructor(folder: string, tree: Key) {
     this.#folder = folder;
+    this.#tree = tree;
   }
 
   /** Between two steps others may have written. */
@@ -66,10 +68,29 @@ export class NodeFiles {
     this.#walk(nodeFolder(this.#folder, key), found, mayPrune);
   }
 
-  count(tree: Key): number {
+  /**
+   * How many grants there are below the tree's own key. After a restart (at `bootedAt`), files that the power cut left
+   * torn are removed: what outlives the machine is never written so that it can tear.
+   */
+  count(bootedAt: number | null): number {
     const found = nothingFound();
-    this.#walk(nodeFolder(this.#folder, tree), found, false);
+    const folder = nodeFolder(this.#folder, this.#tree);
+    if (bootedAt !== null) this.#removeTorn(folder, bootedAt);
+    this.#walk(folder, found, false);
     return found.grants.length + found.unreadable.length;
+  }
+
+  #removeTorn(folder: string, bootedAt: number): void {
+    for (const name of namesIn(folder)) {
+      const path = join(folder, name);
+      if (name.endsWith(".d")) this.#removeTorn(path, bootedAt);
+      if (!name.endsWith(".json")) continue;
+      const { unreadable, strange } = this.#readFile(path, null);
+      const isTorn = unreadable.length > strange.length;
+      if (!isTorn || statSync(path).mtimeMs >= bootedAt) continue;
+      removeFile(path);
+      this.#read.delete(path);
+    }
   }
 
   /** Puts a node into its new state. Doing it again changes nothing. */
@@ -78,7 +99,7 @@ export class NodeFiles {
     this.#read.delete(path);
     const mustLast = durable || grants.some((grant) => grant.store?.detached);
     try {
-      if (grants.length === 0) removeQuietly(path);
+      if (grants.length === 0) removeFile(path);
       else this.#put(path, Buffer.from(`${JSON.stringify({ resource, grants })}\n`), mustLast);
       if (grants.length === 0 && mustLast) syncFolder(dirname(path));
     } catch (error) {
@@ -115,15 +136,20 @@ export class NodeFiles {
   #readFile(path: string, resource: Key | null): Found {
     const known = this.#read.get(path);
     if (known !== undefined) return known;
-    const found = nothingFound();
+    const found = this.#parseFile(path, resource);
     this.#read.set(path, found);
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) return found;
+    return found;
+  }
+
+  #parseFile(path: string, resource: Key | null): Found {
+    const found = nothingFound();
+    const text = readText(path);
+    if (text === null) return found;
+    const key = resource ?? keyOf(path, this.#folder, this.#tree);
     try {
-      const content = JSON.parse(readFileSync(path, "utf8")) as NodeContent;
-      decodeInto(content.grants, content.resource, found);
+      decodeInto((JSON.parse(text) as NodeContent).grants, key, found);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-        found.unreadable.push({ resource: resource ?? keyOf(path), why: `${path}: ${(error as Error).message}` });
+      found.unreadable.push({ resource: key, why: `${path}: ${(error as Error).message}` });
     }
     return found;
   }
@@ -132,15 +158,25 @@ export class NodeFiles {
 function merge(into: Found, from: Found): void {
   into.grants.push(...from.grants);
   into.unreadable.push(...from.unreadable);
+  into.strange.push(...from.strange);
 }
 
 function namesIn(folder: string): string[] {
-  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
+  return ifThere(folder, "list", (path) => readdirSync(path)) ?? [];
+}
+
+/** Null when there is no file. A disk that fails says nothing about what is held: that is an error, not a record. */
+function readText(path: string): string | null {
+  return ifThere(path, "read", (file) => readFileSync(file, "utf8"));
+}
+
+/** Most nodes have no file, and to ask first costs less than an exception. */
+function ifThere<T>(path: string, doing: string, action: (path: string) => T): T | null {
   try {
-    return readdirSync(folder);
+    return statSync(path, { throwIfNoEntry: false }) === undefined ? null : action(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw ioError(error, "list", folder);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw ioError(error, doing, path);
   }
 }
 
@@ -152,10 +188,10 @@ function removeFolderIfEmpty(path: string): void {
   }
 }
 
-function keyOf(path: string): Key {
-  const at = path.lastIndexOf("/below/");
-  const tree = path.slice(path.lastIndexOf("/", at - 1) + 1, at);
-  const rest = path.slice(at + "/below/".length, -".json".length).split("/");
-  const segments = [tree, ...rest.map((part) => part.replace(/\.d$/, ""))];
-  return segments.map((segment) => decodeURIComponent(segment)).join("/") as Key;
+/** A name that was too long for a file does not tell its segment: such a file stands for the key above it. */
+function keyOf(path: string, folder: string, tree: Key): Key {
+  const names = path.slice(join(folder, "below").length + 1, -".json".length).split("/");
+  const shortened = names.findIndex((name) => name.includes("%~"));
+  const segments = shortened < 0 ? names : names.slice(0, shortened);
+  return [tree, ...segments.map((name) => decodeURIComponent(name.replace(/\.d$/, "")))].join("/") as Key;
 }

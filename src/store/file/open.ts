@@ -5,7 +5,7 @@ import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
-import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
+import { assertLocalFileSystem, probeFileSystem, sweepProbes } from "../../support/file-system.js";
 import { enterAll, openGuard } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
@@ -32,10 +32,13 @@ export async function openFileStore(place: string, stated: Partial<Settings>, cl
   return createLocalStore(ledger, openProofFolder(layout.alive, settings));
 }
 
-function prepareFolder({ root, locks }: Layout): void {
-  const isNew = !existsSync(locks);
+/** A store is new until its settings are on record, so that a crash here does not spare the next one the probes. */
+function prepareFolder({ root, locks, ops }: Layout): void {
+  const isNew = !existsSync(join(root, "store.json"));
   try {
     mkdirSync(locks, { recursive: true });
+    mkdirSync(ops, { recursive: true });
+    sweepProbes(root);
   } catch (error) {
     throw ioError(error, "create", locks);
   }

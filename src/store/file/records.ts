@@ -1,75 +1,153 @@
-/** Reading a file store without any guard, and without creating anything. A file caught half-written is read again. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/**
+ * Reading a file store without any guard, and without creating anything. A file caught half-written is read again. What a
+ * crash left decided or pending is shown as done: that is what the next holder of the guard will make of it.
+ */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { HoldfastError } from "../../support/errors.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { AuditFile } from "./audit-file.js";
+import { Decisions } from "./decisions.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { parseLine } from "./line-file.js";
-import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
-import type { TreeRecord } from "./tree.js";
+import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
+import { assertUsable, type TreeRecord } from "./tree.js";
 
 const TRIES = 20;
 
 export function createFileRecords(layout: Layout): LedgerRecords {
   const bookmarks = new Map<Key, Bookmark>();
-  const recordOf = (tree: Key): TreeRecord | null => readJson(join(treeFolder(layout, tree), "tree.json"));
+  const decisions = new Decisions(layout.ops);
+  const recordIn = (folder: string): TreeRecord | null => settledRecord(join(folder, "tree.json"), decisions);
+  const recordOf = (tree: Key): TreeRecord | null => recordIn(treeFolder(layout, tree));
+  const chainOf = (tree: Key): string => join(treeFolder(layout, tree), "audit.jsonl");
 
   const around = (key: Key): Found => {
-    const folder = treeFolder(layout, treeOf(key));
-    const found = nothingFound();
-    const record = recordOf(treeOf(key));
-    if (record === null) return found;
-    decodeInto(record.grants, record.tree, found);
-    new NodeFiles(folder).around(key, found, false);
-    return found;
+    for (let tries = 1; ; tries += 1) {
+      const record = recordOf(treeOf(key));
+      if (record === null) return nothingFound();
+      const found = nothingFound();
+      decodeInto(record.grants, record.tree, found);
+      new NodeFiles(treeFolder(layout, record.tree), record.tree).around(key, found, false);
+      const shown = record.pending === undefined ? found : withPending(found, record.pending, key);
+      const isTorn = shown.unreadable.length > shown.strange.length;
+      if (!isTorn || tries >= TRIES) return shown;
+    }
   };
 
-  const trees = (): TreeRecord[] =>
-    namesIn(layout.locks)
-      .map((name) => readJson<TreeRecord>(join(layout.locks, name, "tree.json")))
-      .filter((record) => record !== null);
+  const folders = (): string[] => namesIn(layout.locks).map((name) => join(layout.locks, name));
+  const trees = (): TreeRecord[] => folders().flatMap((folder) => recordIn(folder) ?? []);
 
   return {
-    near(key) {
-      const folder = treeFolder(layout, treeOf(key));
-      const tickets = readLine(join(folder, "line.json"));
-      const concerned = tickets.filter((ticket) =>
-        ticket.wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource)),
-      );
-      return { ...around(key), tickets: concerned };
-    },
+    near: (key) => ({ ...around(key), tickets: ticketsAt(key, treeFolder(layout, treeOf(key))) }),
     lastFence: (tree) => recordOf(tree)?.fence ?? 0,
     list: (page) =>
       listPage(page, page.prefix === null ? trees().map((record) => record.tree) : [treeOf(page.prefix)], around),
-    heads: () => new Map(trees().flatMap(({ tree, audit }) => (audit.seq > 0 ? [[tree, audit.seq] as const] : []))),
+    heads() {
+      const heads = new Map<Key, number>();
+      for (const { tree, audit } of trees()) if (audit.seq > 0) heads.set(tree, audit.seq);
+      for (const folder of folders()) {
+        const lost = recordIn(folder) === null ? treeToldBy(join(folder, "audit.jsonl")) : null;
+        if (lost !== null) heads.set(lost, 0);
+      }
+      return heads;
+    },
     audit(page) {
       const record = recordOf(page.tree);
-      return record === null
-        ? []
-        : readEntries(join(treeFolder(layout, page.tree), "audit.jsonl"), record, page, bookmarks);
+      return record === null ? [] : readEntries(chainOf(page.tree), record, page, bookmarks);
     },
     checkChain(tree) {
       const record = recordOf(tree);
-      if (record === null) return { entries: 0, bad: null };
-      return checkChain(join(treeFolder(layout, tree), "audit.jsonl"), record);
+      if (record !== null) return checkChain(chainOf(tree), record);
+      const why = "the record of where the chain ends is missing";
+      return { entries: 0, bad: treeToldBy(chainOf(tree)) === null ? null : { tree, seq: 1, why } };
     },
   };
+}
+
+/** A step on several trees counts from its decision on. One that is gone was carried out, so the record is read again. */
+function settledRecord(path: string, decisions: Decisions): TreeRecord | null {
+  let announced: string | null = null;
+  for (let tries = 1; ; tries += 1) {
+    const record = readJson<TreeRecord>(path);
+    if (record === null) return null;
+    assertUsable(record, path);
+    if (record.op === undefined) return record;
+    const { op, ...before } = record;
+    if (decisions.isMade(op.id)) return op.next;
+    if (announced === op.id || tries >= TRIES) return before;
+    announced = op.id;
+  }
+}
+
+/** The nodes of a step that was not carried out to its end: what they will hold instead of what their files say. */
+function withPending(found: Found, pending: readonly NodeContent[], key: Key): Found {
+  const changed = new Set<string>(pending.map(({ resource }) => resource));
+  const isLeft = ({ resource }: { readonly resource: string }): boolean => !changed.has(resource);
+  const shown: Found = {
+    grants: found.grants.filter(isLeft),
+    unreadable: found.unreadable.filter(isLeft),
+    strange: found.strange.filter(isLeft),
+  };
+  for (const { resource, grants } of pending)
+    if (isWithin(resource, key) || isWithin(key, resource)) decodeInto(grants, resource, shown);
+  return shown;
+}
+
+/** A line that cannot be read is begun anew by whoever waits. */
+function ticketsAt(key: Key, folder: string): Ticket[] {
+  return readLine(join(folder, "line.json")).filter(({ wants }) =>
+    wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource)),
+  );
+}
+
+function readLine(path: string): readonly Ticket[] {
+  for (let tries = 1; ; tries += 1) {
+    let text: string;
+    try {
+      text = readFileSync(path, "utf8");
+    } catch {
+      return [];
+    }
+    const tickets = parseLine(text);
+    const isCaughtHalfway = tickets.length === 0 && text.length > "[]\n".length;
+    if (!isCaughtHalfway || tries >= TRIES) return tickets;
+  }
+}
+
+/** The tree of a chain, by its first entry, or null when it has none. */
+function treeToldBy(path: string): Key | null {
+  for (const { text } of AuditFile.lines(path, 0, Number.MAX_SAFE_INTEGER))
+    return treeOf(entryIn(text, path).resource as Key);
+  return null;
+}
+
+function entryIn(text: string, path: string): AuditEntry {
+  try {
+    return parseEntry(text);
+  } catch (cause) {
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} has an entry that is not readable`, {
+      cause,
+      details: { path },
+    });
+  }
 }
 
 function listPage({ prefix, after, limit }: ListPage, trees: readonly Key[], around: (key: Key) => Found): Grant[] {
   const found: Grant[] = [];
   for (const tree of [...trees].sort()) {
-    if (after !== null && tree < treeOf(after.resource)) continue;
+    if (after !== null && `${tree}0` <= after.resource) continue; // "0" is what comes after "/".
+    const last = found[limit - 1]; // Keys of `a` may come after those of `a-b`, so the page may not be full yet.
+    if (last !== undefined && last.resource < tree) break;
     const grants = around(prefix ?? tree).grants.filter((grant) => prefix === null || isWithin(grant.resource, prefix));
-    found.push(...grants.filter((grant) => after === null || comesAfter(grant, after)).sort(byPlace));
-    if (found.length >= limit) break;
+    found.push(...grants.filter((grant) => after === null || comesAfter(grant, after)));
+    found.sort(byPlace);
   }
-  return found.sort(byPlace).slice(0, limit);
+  return found.slice(0, limit);
 }
 
 type Place = Pick<Grant, "resource" | "lockId">;
@@ -101,7 +179,7 @@ function readEntries(
   for (const { text, end } of AuditFile.lines(path, at.end, audit.bytes)) {
     at = { seq: at.seq + 1, end };
     if (at.seq <= page.afterSeq) continue;
-    const entry = parseEntry(text);
+    const entry = entryIn(text, path);
     if (matches(entry, page)) found.push(entry);
     if (found.length === page.limit) break;
   }
@@ -120,14 +198,16 @@ function checkChain(path: string, { tree, audit }: TreeRecord): ReturnType<Ledge
   return { entries: head.seq, bad: isWhole ? null : { tree, seq: head.seq + 1, why: "the end is missing" } };
 }
 
+const NOT_THERE = new Set(["ENOENT", "ENOTDIR"]);
+
 function readJson<T>(path: string): T | null {
   for (let tries = 1; ; tries += 1) {
     let text: string;
     try {
       text = readFileSync(path, "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-      throw error;
+      if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return null;
+      throw ioError(error, "read", path);
     }
     try {
       return text.trim() === "" ? null : (JSON.parse(text) as T);
@@ -136,10 +216,6 @@ function readJson<T>(path: string): T | null {
         throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
     }
   }
-}
-
-function readLine(path: string): readonly Ticket[] {
-  return existsSync(path) ? parseLine(readFileSync(path, "utf8")) : [];
 }
 
 function namesIn(folder: string): string[] {

@@ -15,17 +15,19 @@
  * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
  * processes are dead anyway, and detached grants were synced when they were made.
  */
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type AuditDraft, type ChainHead, chain, EMPTY_CHAIN, follow } from "../../lock/audit.js";
+import { type AuditDraft, type ChainHead, chain } from "../../lock/audit.js";
 import { type Grant, SCHEMA_VERSION, type Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
+import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
 import { type Guard, openGuard } from "../../support/guard.js";
 import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
+import { type ChainStory, endAfterRestart, readStory } from "./chain.js";
+import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { LineFile, NOBODY } from "./line-file.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
@@ -83,15 +85,17 @@ export class FileTree {
   readonly #fence: BlockFile<{ readonly reserved: number }>;
   readonly #audit: AuditFile;
   readonly #floor: FenceFloor;
-  readonly #opsFolder: string;
+  readonly #decisions: Decisions;
   #record: TreeRecord | null = null;
   #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
   #fenceUsed = 0;
+  /** There is no tree.json yet. */
+  #isNew = false;
 
-  constructor(name: Key, folder: string, opsFolder: string, floor: FenceFloor) {
+  constructor(name: Key, folder: string, decisions: Decisions, floor: FenceFloor) {
     this.name = name;
-    this.#nodes = new NodeFiles(folder);
-    this.#opsFolder = opsFolder;
+    this.#nodes = new NodeFiles(folder, name);
+    this.#decisions = decisions;
     this.#floor = floor;
     try {
       mkdirSync(folder, { recursive: true });
@@ -108,14 +112,17 @@ export class FileTree {
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
   load(now: Instant): void {
     this.#nodes.forget();
-    let record = this.#read(now) ?? this.#newRecord(now);
-    if (record.schema_version > SCHEMA_VERSION)
-      throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${this.#file.path} was written by a newer version of holdfast`);
-    record = this.#repaired(record);
-    if (record.boot_id !== now.bootId) record = this.#afterRestart(record, now);
-    else if (!this.#file.isUnchanged) this.#cutTail(record);
-    this.#record = record;
-    this.#fenceUsed = record.fence;
+    const found = this.#read(now);
+    if (found === null) {
+      this.#begin(now);
+      return;
+    }
+    this.#isNew = false;
+    this.#record = found;
+    this.#record = this.#repaired(found);
+    this.#fenceUsed = this.record.fence;
+    if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now);
+    else if (!this.#file.isUnchanged) this.#cutTail(this.record);
   }
 
   /**
@@ -124,9 +131,11 @@ export class FileTree {
    */
   #read(now: Instant): TreeRecord | null {
     try {
-      return this.#file.read();
+      const record = this.#file.read();
+      if (record !== null) assertUsable(record, this.#file.path);
+      return record;
     } catch (error) {
-      if (!this.#file.isOlderThan(now.wallMs - now.bootMs)) throw error;
+      if (!isHoldfastError(error, "E_STORE_CORRUPT") || !this.#file.isOlderThan(bootedAt(now))) throw error;
       return null;
     }
   }
@@ -151,13 +160,22 @@ export class FileTree {
     if (this.record.below > 0) this.#nodes.around(key, found, true);
   }
 
+  /** `E_STORE_CORRUPT` when what is held there cannot be read: that is no proof that it is not held. */
   find(resource: Key, lockId: string): Grant | null {
-    const { grants } = this.#at(resource);
-    return grants.find((grant) => grant.lockId === lockId) ?? null;
+    const { grants, unreadable, strange } = this.#at(resource);
+    const found = grants.find((grant) => grant.lockId === lockId);
+    if (found === undefined && unreadable.length > strange.length)
+      throw new HoldfastError("E_STORE_CORRUPT", `${resource} is not readable: ${unreadable[0]?.why}`);
+    return found ?? null;
   }
 
   tickets(): readonly Ticket[] {
-    return this.record.waiting ? this.#line.read() : NOBODY;
+    if (!this.record.waiting) return NOBODY;
+    try {
+      return this.#line.read();
+    } catch {
+      return NOBODY; // Whoever still waits takes a new place.
+    }
   }
 
   /** The next number: reserved on the disk before it is used, whoever uses it. */
@@ -230,13 +248,14 @@ export class FileTree {
 
   /**
    * Carries out what is decided. An error here changes nothing about that: it is left to whoever takes the guard next,
-   * and the caller is told the truth, that it has what it asked for.
+   * and the caller is told the truth, that it has what it asked for. False while the decision is still needed.
    */
-  takeOver(): void {
+  takeOver(): boolean {
     try {
       this.#record = this.#repaired(this.record);
+      return true;
     } catch {
-      // Still announced or pending in tree.json.
+      return false; // Still announced or pending in tree.json.
     }
   }
 
@@ -299,8 +318,10 @@ export class FileTree {
     return { head, lines };
   }
 
+  /** A tree begins with its record: an entry without one would pass for what is left of a lost tree. */
   #appendAudit({ lines, durable }: TreeStep): void {
     if (lines === "") return;
+    if (this.#isNew) this.#write(this.record, false);
     this.#audit.append(lines, this.record.audit.bytes);
     if (durable) this.#audit.sync();
   }
@@ -310,11 +331,12 @@ export class FileTree {
     const before = this.#record;
     this.#file.write(record, durable || outlivesMachine(record) || (before !== null && outlivesMachine(before)));
     this.#record = record;
+    this.#isNew = false;
   }
 
   #settle(record: TreeRecord, { id, next }: NonNullable<TreeRecord["op"]>): TreeRecord {
     const { op: _, ...before } = record;
-    const isDecided = existsSync(join(this.#opsFolder, `${id}.json`));
+    const isDecided = this.#decisions.isMade(id);
     const settled = isDecided ? next : before;
     if (!isDecided) this.#audit.truncate(before.audit.bytes);
     this.#write(settled, false);
@@ -328,39 +350,72 @@ export class FileTree {
     return finished;
   }
 
-  #newRecord(now: Instant): TreeRecord {
+  /** A tree without a record: a new one, or one that lost it. */
+  #begin(now: Instant): void {
+    const story = readStory(this.#audit.path, this.#audit.size());
+    const isLost = story.end.seq > 0;
+    if (isLost) this.#assertNothingForgotten(story, now);
+    this.#record = this.#newRecord(story, now);
+    this.#fenceUsed = this.record.fence;
+    this.#isNew = !isLost;
+    if (isLost) this.#note(now, "the record of the tree was lost", 0);
+  }
+
+  /** What the audit calls held must be on record, unless its process went with the machine. `E_STORE_CORRUPT` */
+  #assertNothingForgotten({ live }: ChainStory, now: Instant): void {
+    const isFromBefore = this.#audit.isOlderThan(bootedAt(now));
+    const forgotten = live.find(({ resource, lock_id, isDetached }) => {
+      if (isFromBefore && !isDetached) return false;
+      return (
+        resource === this.name || !this.#nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id)
+      );
+    });
+    if (forgotten === undefined) return;
+    throw new HoldfastError(
+      "E_STORE_CORRUPT",
+      `${this.#file.path} is gone, and with it the record of what ${forgotten.owner} holds on ${forgotten.resource}`,
+      {
+        details: { path: this.#file.path, resource: forgotten.resource, lock_id: forgotten.lock_id },
+        next: ["Put the file back from a copy; or end everything that uses this tree, then move its folder away."],
+      },
+    );
+  }
+
+  #newRecord({ end, highestToken }: ChainStory, now: Instant): TreeRecord {
     const reserved = this.#fence.read()?.reserved;
-    const start = reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK);
+    const start = Math.max(reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK), highestToken);
     return {
       schema_version: SCHEMA_VERSION,
       tree: this.name,
       boot_id: now.bootId,
       fence: start,
-      fence_reserved: reserved ?? start + FENCE_BLOCK,
-      audit: this.#lastWholeEntry(this.#audit.size()),
-      below: this.#nodes.count(this.name),
+      fence_reserved: reserved ?? (highestToken > 0 ? start : start + FENCE_BLOCK),
+      audit: end,
+      below: this.#nodes.count(null),
       waiting: false,
       grants: [],
     };
   }
 
   /** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
-  #afterRestart(record: TreeRecord, now: Instant): TreeRecord {
+  #afterRestart(record: TreeRecord, now: Instant): void {
     const fence = Math.max(record.fence, record.fence_reserved, this.#fence.read()?.reserved ?? 0);
-    const chainEnd = this.#lastWholeEntry(record.audit.bytes);
-    this.#audit.truncate(chainEnd.bytes);
-    const repaired: TreeRecord = { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: chainEnd };
-    this.#write(repaired, false);
-    if (chainEnd.seq === record.audit.seq) return repaired;
-    this.#record = repaired;
+    const end = endAfterRestart(this.#audit.path, record.audit);
+    const below = this.#nodes.count(bootedAt(now));
+    this.#audit.truncate(end.bytes);
+    const repaired = { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below };
     this.#fenceUsed = fence;
-    const note = this.#repairNote(now, record.audit.seq - chainEnd.seq);
-    this.commit(this.step({ adds: [], updates: [], drops: [], audit: [note] }, true));
-    return this.record;
+    if (end.hash === record.audit.hash) this.#write(repaired, false);
+    else {
+      this.#record = repaired;
+      const reason = "the machine restarted before these entries reached the disk";
+      this.#note(now, reason, record.audit.seq - end.seq);
+    }
   }
 
-  #repairNote(now: Instant, lost: number): AuditDraft {
-    return {
+  /** Puts on record that the chain was mended, in the very step that mends it. */
+  #note(now: Instant, reason: string, lost: number): void {
+    const note: AuditDraft = {
       at: now.wallMs,
       event: "chain_repaired",
       resource: this.name,
@@ -368,21 +423,29 @@ export class FileTree {
       holderId: "",
       fencingToken: null,
       lockId: null,
-      details: { reason: "the machine restarted before these entries reached the disk", lost },
+      details: { reason, lost },
     };
+    this.commit(this.step({ adds: [], updates: [], drops: [], audit: [note] }, true));
   }
+}
 
-  #lastWholeEntry(upTo: number): TreeRecord["audit"] {
-    let head: ChainHead = EMPTY_CHAIN;
-    let bytes = 0;
-    for (const line of AuditFile.lines(this.#audit.path, 0, upTo)) {
-      const next = follow(head, line.text);
-      if (next === null) break;
-      head = next;
-      bytes = line.end;
-    }
-    return { seq: head.seq, hash: head.hash, bytes };
-  }
+function bootedAt(now: Instant): number {
+  return now.wallMs - now.bootMs;
+}
+
+/** `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
+export function assertUsable(record: TreeRecord, path: string): void {
+  if (record.schema_version > SCHEMA_VERSION)
+    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
+  const { fence, fence_reserved, audit, below, grants } = record;
+  const isSane =
+    Number.isSafeInteger(fence) &&
+    Number.isSafeInteger(fence_reserved) &&
+    Number.isSafeInteger(audit?.seq) &&
+    Number.isSafeInteger(audit.bytes) &&
+    Number.isSafeInteger(below) &&
+    Array.isArray(grants);
+  if (!isSane) throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
 }
 
 function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {

@@ -102,6 +102,19 @@ export const order: Chapter = {
     assert.deepEqual((await forward).keys, ["b"]);
   },
 
+  async "LOCK-11, LOCK-13: a wait is judged anew by what its client has got meanwhile"(bench) {
+    const [a, b] = await bench.two();
+    const hasA = await a.acquire("a");
+    const hasM = await b.acquire("m");
+    const refused = refusal(hasA.acquire("m", { wait: "10s" }), "E_LOCK_ORDER");
+    await untilWaiting(b, "m", 1);
+    const hasZ = await hasA.acquire("z");
+    const crosswise = hasM.acquire("z", { wait: "10s" });
+    await refused;
+    await hasZ.release();
+    await crosswise;
+  },
+
   async "LOCK-11: strict order refuses an earlier key even when it is free"(bench) {
     const a = await bench.client({ order: "strict" });
     const b = await bench.client();

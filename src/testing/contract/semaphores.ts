@@ -45,6 +45,8 @@ export const semaphores: Chapter = {
       assert.equal(error.details.field, "permits");
     }
     await refusal(b.acquire("pool", { mode: "read" }), "E_INVALID_ARGUMENT");
+    await refusal(permit.acquire("pool", { permits: 4 }), "E_INVALID_ARGUMENT");
+    await refusal(permit.acquire("pool"), "E_INVALID_ARGUMENT");
     await permit.release();
     const plain = await a.acquire("pool", { mode: "read" });
     await refusal(b.acquire("pool", { permits: 3 }), "E_INVALID_ARGUMENT");

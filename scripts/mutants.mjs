@@ -1,0 +1,168 @@
+// Takes each protection out of a copy of the project in turn, and shows that a test then fails. The working tree is not
+// touched. A mutant that no test notices is a protection that nobody would miss.
+//
+//   npm run mutants                    all of them
+//   npm run mutants -- --only NAME     one, or several with the option repeated
+//   npm run mutants -- --list          what there is
+//
+// Exit code: 0 all were noticed, 1 one was not (or a test fails without any mutant), 64 wrong usage, 70 a mutant does not
+// fit the source any more.
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { MUTANTS } from "./mutants/list.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const COPIED = ["package.json", "tsconfig.json", "vitest.config.ts", "scripts/build.mjs", "src", "test"];
+const TIME_LIMIT_MS = 180_000;
+const KILLER_WIDTH = 84;
+
+/** Ends the run with a code of its own. */
+class Stop extends Error {
+  constructor(exitCode, message) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+function choose(mutants, names) {
+  const unknown = names.filter((name) => !mutants.some((mutant) => mutant.name === name));
+  if (unknown.length > 0) throw new Stop(64, `there is no mutant ${unknown.join(", ")}; --list shows what there is`);
+  return names.length === 0 ? mutants : mutants.filter((mutant) => names.includes(mutant.name));
+}
+
+/** The source with the protection taken out. Every mutant is checked before the first is tried. */
+function mutated({ name, file, find, replace }) {
+  const source = readFileSync(join(ROOT, file), "utf8");
+  const times = source.split(find).length - 1;
+  if (times !== 1) throw new Stop(70, `mutant ${name}: ${times} places in ${file} match ${JSON.stringify(find)}`);
+  return source.replace(find, () => replace);
+}
+
+function copyProject() {
+  const copy = mkdtempSync(join(tmpdir(), "holdfast-mutants-"));
+  for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
+  symlinkSync(realpathSync(join(ROOT, "node_modules")), join(copy, "node_modules"));
+  return copy;
+}
+
+function build(copy, name) {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/build.mjs"], { cwd: copy, encoding: "utf8" });
+  if (status !== 0) throw new Stop(70, `mutant ${name} does not compile:\n${stdout}`);
+}
+
+/** Runs the tests. Answers what failed, or null. Whatever they started ends with them. */
+async function firstFailure(copy, { files, only }, name) {
+  const report = join(copy, "report.json");
+  rmSync(report, { force: true });
+  const args = ["run", ...files, "--bail=1", "--reporter=json", `--outputFile=${report}`];
+  if (only !== undefined) args.push("-t", only);
+  const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
+    cwd: copy,
+    stdio: "ignore",
+    detached: true,
+  });
+  let isLate = false;
+  const limit = setTimeout(() => {
+    isLate = true;
+    endGroup(child.pid);
+  }, TIME_LIMIT_MS);
+  const exitCode = await new Promise((resolve) => child.once("exit", resolve));
+  clearTimeout(limit);
+  endGroup(child.pid);
+  return isLate ? "the time limit" : readReport(report, exitCode, name);
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of them have ended.
+  }
+}
+
+function readReport(report, exitCode, name) {
+  const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+  const tests = testResults.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
+  const failed = tests.find((test) => test.status === "failed");
+  if (failed !== undefined) return `${basename(failed.file)}: ${failed.title}`;
+  if (exitCode !== 0) return `${basename(testResults[0]?.name ?? "vitest")}: exit code ${exitCode}`;
+  if (!tests.some((test) => test.status === "passed")) throw new Stop(70, `mutant ${name}: its filter selects no test`);
+  return null;
+}
+
+/** The tests must pass on the untouched copy, or their failing says nothing. Each selection is run once. */
+async function checkTests(copy, mutants) {
+  const selections = new Map(mutants.map(({ name, tests }) => [JSON.stringify(tests), { name, tests }]));
+  process.stdout.write(`without any mutant: ${selections.size} selections of tests\n`);
+  build(copy, "none");
+  for (const { name, tests } of selections.values()) {
+    const failure = await firstFailure(copy, tests, name);
+    if (failure !== null) throw new Stop(1, `fails without any mutant: ${failure}`);
+  }
+}
+
+async function tryMutant(copy, mutant) {
+  const target = join(copy, mutant.file);
+  const startedAt = performance.now();
+  writeFileSync(target, mutated(mutant));
+  try {
+    build(copy, mutant.name);
+    const killer = await firstFailure(copy, mutant.tests, mutant.name);
+    return { killer, seconds: (performance.now() - startedAt) / 1000 };
+  } finally {
+    cpSync(join(ROOT, mutant.file), target);
+  }
+}
+
+function row(width, name, killer, seconds) {
+  const shown = killer.length > KILLER_WIDTH ? `${killer.slice(0, KILLER_WIDTH - 1)}…` : killer;
+  return `${name.padEnd(width)}  ${shown.padEnd(KILLER_WIDTH)}  ${seconds.padStart(7)}\n`;
+}
+
+async function run(mutants) {
+  for (const mutant of mutants) mutated(mutant);
+  const width = Math.max(...mutants.map((mutant) => mutant.name.length), "mutant".length);
+  const copy = copyProject();
+  const tidy = () => rmSync(copy, { recursive: true, force: true });
+  process.once("SIGINT", () => {
+    tidy();
+    process.exit(130);
+  });
+  try {
+    await checkTests(copy, mutants);
+    process.stdout.write(row(width, "mutant", "killed by", "seconds"));
+    const survivors = [];
+    for (const mutant of mutants) {
+      const { killer, seconds } = await tryMutant(copy, mutant);
+      if (killer === null) survivors.push(mutant.name);
+      process.stdout.write(row(width, mutant.name, killer ?? "NOBODY", seconds.toFixed(1)));
+    }
+    if (survivors.length > 0) throw new Stop(1, `no test notices ${survivors.join(", ")}`);
+    process.stdout.write(`${mutants.length} of ${mutants.length} killed\n`);
+  } finally {
+    tidy();
+  }
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { only: { type: "string", multiple: true }, list: { type: "boolean" } } }).values;
+  } catch (error) {
+    throw new Stop(64, error.message);
+  }
+}
+
+try {
+  const { only = [], list = false } = readArguments();
+  const mutants = choose(MUTANTS, only);
+  if (list) for (const { name, about, file } of mutants) process.stdout.write(`${name}\n  ${about}\n  ${file}\n`);
+  else await run(mutants);
+} catch (error) {
+  if (!(error instanceof Stop)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.exitCode;
+}

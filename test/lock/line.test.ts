@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { byNumber, nextInLine, standsInTheWay } from "../../src/lock/line.js";
+import { conflictNode } from "../../src/lock/marks.js";
+import { anyWant, grant, moment, ticket, want, witness } from "./samples.js";
+
+const now = moment(100);
+
+describe("who is held back by a place in line", () => {
+  it("LOCK-12: whoever wants something that conflicts with what it wants", () => {
+    const writer = ticket(1, [want("a/x")]);
+    for (const key of ["a", "a/x", "a/x/y"]) expect(standsInTheWay(writer, [want(key, "read")])).toBe(true);
+    expect(standsInTheWay(writer, [want("a/y", "read"), want("b")])).toBe(false);
+    expect(standsInTheWay(ticket(1, [want("a", "read")]), [want("a", "read")])).toBe(false);
+  });
+
+  it("LOCK-12: any of several keys is enough", () => {
+    expect(standsInTheWay(ticket(1, [want("a"), want("b")]), [want("c"), want("b", "read")])).toBe(true);
+  });
+
+  it("LOCK-16: places of one semaphore take turns, those of different ones do not", () => {
+    expect(standsInTheWay(ticket(1, [want("s", "write", 2)]), [want("s", "write", 2)])).toBe(true);
+    expect(standsInTheWay(ticket(1, [want("s", "write", 2)]), [want("r", "write", 2)])).toBe(false);
+  });
+});
+
+describe("who is woken", () => {
+  const woken = (tickets: ReturnType<typeof ticket>[], held: ReturnType<typeof grant>[] = [], who = witness()) =>
+    nextInLine(tickets, held, now, who).map((each) => each.number);
+
+  it("LOCK-12: only whoever can go next, in the order of numbers", () => {
+    const line = [ticket(3, [want("k")]), ticket(1, [want("k", "read")]), ticket(2, [want("k", "read")])];
+    expect(woken(line)).toEqual([1, 2]);
+    expect(woken(line, [grant("k")])).toEqual([]);
+    expect(woken(line, [grant("k", "read")])).toEqual([1, 2]);
+    expect(woken([ticket(1, [want("k")]), ticket(2, [want("k", "read")]), ticket(3, [want("m")])])).toEqual([1, 3]);
+  });
+
+  it("LOCK-12: a request for several keys is woken when all are free, and holds back others until then", () => {
+    const both = ticket(1, [want("k"), want("m")]);
+    expect(woken([both, ticket(2, [want("k")])], [grant("m")])).toEqual([]);
+    expect(woken([both, ticket(2, [want("k")])])).toEqual([1]);
+  });
+
+  it("LOCK-12: the lapsed and the dead are passed over", () => {
+    const lapsed = ticket(1, [want("k")], { refreshedAt: moment(-5_000) });
+    expect(woken([lapsed, ticket(2, [want("k")])])).toEqual([2]);
+    const dead = { life: (of: { nonce: string }) => (of.nonce === "waiter-1" ? "dead" : "alive") } as const;
+    const line = [ticket(1, [want("k")]), ticket(2, [want("k")])];
+    expect(nextInLine(line, [], now, { ...witness(), ...dead }).map((each) => each.number)).toEqual([2]);
+  });
+
+  it("LOCK-9: an upgrade at the head is not held back by its own grant", () => {
+    const mine = grant("k", "upgradeable");
+    const upgrade = ticket(0, [want("k")], { upgradeOf: mine.lockId });
+    expect(woken([ticket(1, [want("k", "read")]), upgrade], [mine])).toEqual([0]);
+    expect(woken([upgrade], [mine, grant("k", "read")])).toEqual([]);
+  });
+
+  it("LOCK-12: nobody is woken whom a holder or somebody ahead keeps out; with nothing held the first always is", () => {
+    const anyLine = fc
+      .array(fc.array(anyWant, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 6 })
+      .map((wants) => wants.map((each, at) => ticket(at + 1, each)));
+    const anyHeld = fc.array(
+      anyWant.map(({ resource, mode, permits }) => grant(resource, mode, { permits })),
+      {
+        maxLength: 3,
+      },
+    );
+    fc.assert(
+      fc.property(anyLine, anyHeld, (line, held) => {
+        const next = nextInLine(line, held, now, witness());
+        for (const each of next) {
+          const ahead = line.filter((other) => byNumber(other, each) < 0);
+          expect(ahead.some((other) => standsInTheWay(other, each.wants))).toBe(false);
+          expect(held.some((holder) => each.wants.some((mine) => conflictNode(holder, mine) !== null))).toBe(false);
+        }
+        if (held.length === 0) expect(next[0]).toBe(line[0]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,33 @@
+/** Processes that open and close the store while others use it. */
+import { describe, expect, it } from "vitest";
+import { expectSoundHistory } from "./history.js";
+import { Scene, STORES } from "./scene.js";
+
+const RUN_MS = 3_000;
+
+describe.each(STORES)("opening and closing (%s)", (kind) => {
+  it("STORE-6: whoever opens or closes the store disturbs nobody who uses it, on one tree or on several", async () => {
+    await using scene = new Scene(kind);
+    const [one, two, three, four] = await scene.startMany(4);
+    const options = { holdMs: 0, forMs: RUN_MS, wait: "20s" } as const;
+    const [first, second, opened, openedToo] = await Promise.all([
+      one?.loop(["a/x", "b/y"], options),
+      two?.loop(["b/y", "c/z"], options),
+      three?.call("reopen", "a/x", RUN_MS),
+      four?.call("reopen", ["a/w", "c/z"], RUN_MS),
+    ]);
+    expect(first?.length).toBeGreaterThan(5);
+    expect(second?.length).toBeGreaterThan(5);
+    expect(opened).toBeGreaterThan(5);
+    expect(openedToo).toBeGreaterThan(5);
+    await expectSoundHistory(await scene.open());
+  });
+
+  it("STORE-6: the last one to close and the next one to open do not meet badly", async () => {
+    await using scene = new Scene(kind);
+    const clients = await scene.startMany(3);
+    const times = await Promise.all(clients.map((client) => client.call("reopen", "work", RUN_MS)));
+    for (const count of times) expect(count).toBeGreaterThan(5);
+    await expectSoundHistory(await scene.open());
+  });
+});

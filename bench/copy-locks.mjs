@@ -1,8 +1,6 @@
 // Fills a SQLite store with many locks in seconds: takes the row of a real one as the model of all others. Columns are
 // copied as they are found, except those that name the lock.
-import { createRequire } from "node:module";
-
-const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
+import { DatabaseSync } from "@photostructure/sqlite";
 
 /** Expects the locks `other-0` and `<tree>/0`, and adds the rest as if they had been taken one by one. */
 export function copyLocks(path, { tree, others, siblings }) {

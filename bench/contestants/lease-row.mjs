@@ -1,9 +1,7 @@
 // The least that a lease in SQLite can be: one row per key with a counter, taken in one transaction and given back in
 // another, with the driver and the durability that Holdfast uses. No line, no tree, no audit, no proof of life.
-import { createRequire } from "node:module";
 import { join } from "node:path";
-
-const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
+import { DatabaseSync } from "@photostructure/sqlite";
 
 const LEASE_MS = 30_000;
 

@@ -8,6 +8,7 @@ import { digits, milliseconds, perSecond } from "../table.mjs";
 
 const PROCESSES = 16;
 const HOLD_MS = 2;
+const WARM_UP_PAIRS = 500;
 const LIMIT = "kernel-lock";
 const POLLING = "proper-lockfile-10ms";
 const OURS = ["file", "sqlite"];
@@ -15,7 +16,9 @@ const OURS = ["file", "sqlite"];
 export const contended = {
   title: `${PROCESSES} processes want one key, each holds it ${HOLD_MS} ms`,
   async measure({ quick }) {
-    const plan = quick ? { rounds: 1, runInMs: 500, windowMs: 1_500 } : { rounds: 3, runInMs: 1_000, windowMs: 5_000 };
+    const plan = quick
+      ? { rounds: 1, runInMs: 1_500, windowMs: 2_000 }
+      : { rounds: 3, runInMs: 2_000, windowMs: 5_000 };
     const names = [LIMIT, POLLING, ...OURS];
     const found = await inScratch((newFolder) =>
       interleave(names, { rounds: plan.rounds, warmUps: 0 }, (name) => contend(name, newFolder(), plan)),
@@ -53,6 +56,7 @@ async function contend(name, folder, { runInMs, windowMs }) {
   const children = await Promise.all(
     Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)),
   );
+  await Promise.all(children.map((child) => child.call("warmUp", WARM_UP_PAIRS)));
   const from = sharedMs() + runInMs;
   const window = { key: "shop", holdMs: HOLD_MS, from, until: from + windowMs };
   const reports = await Promise.all(children.map((child) => child.call("contend", window)));

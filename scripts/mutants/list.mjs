@@ -19,7 +19,7 @@ export const MUTANTS = [
     find: `if (grant === null) throw overtaken(view, ref);
   if (isExpired(grant, view.now)) throw expired(grant);`,
     replace: "if (grant === null) throw overtaken(view, ref);",
-    tests: processes("stop", "LOCK-7"),
+    tests: processes("stop", "a lapsed lease that nobody took"),
   },
   {
     name: "trust-on-time",
@@ -156,7 +156,7 @@ export const MUTANTS = [
     find: `(any more)\`);
   if (isExpired(grant, view.now)) throw expired(grant);`,
     replace: "(any more)`);",
-    tests: processes("stop", "LOCK-7"),
+    tests: processes("stop", "does not revive"),
   },
   {
     name: "heart-beside-loop",

@@ -51,10 +51,10 @@ describe.each(STORES)("wall clocks (%s)", { concurrent: true }, (kind) => {
         writeFileSync(scene.file("clock"), "+0s");
         const holder = await scene.start({ env: fakeClock(scene.file("clock")) });
         const challenger = await scene.start({ owner: "agent:b" });
-        const held = await holder.acquire("work", { ttl: "2s" });
+        const held = await holder.acquire("work", { ttl: "3s" });
         await sleep(200);
         writeFileSync(scene.file("clock"), shift);
-        await expect(challenger.acquire("work", { wait: "4s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+        await expect(challenger.acquire("work", { wait: "5s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
         expect(await held.look()).toEqual({ state: "held", abort: null });
         await held.commit(scene.file("result"), "kept");
         const status = await (await scene.open()).inspect("work");

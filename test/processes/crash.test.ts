@@ -7,6 +7,6 @@ describe.each(STORES)("crashes (%s)", (kind) => {
     timeout: 120_000,
   }, async () => {
     await using scene = new Scene(kind);
-    await crashOften(scene, 60);
+    await crashOften(scene, 50);
   });
 });

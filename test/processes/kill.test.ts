@@ -93,9 +93,9 @@ describe.each(STORES)("killed processes (%s)", { concurrent: true }, (kind) => {
   it("STALE-2: a holder whose proof of life was deleted is renewed and keeps the lock", async () => {
     await using scene = new Scene(kind);
     const [holder, next] = await scene.startTwo();
-    const held = await holder.acquire("work", { ttl: "2s" });
+    const held = await holder.acquire("work", { ttl: "3s" });
     rmSync(scene.proofFile(held.record.nonce));
-    await expect(next.acquire("work", { wait: "3s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+    await expect(next.acquire("work", { wait: "4s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
     await held.commit(scene.file("result"), "kept");
     expect(scene.read("result")).toBe("kept");
   });

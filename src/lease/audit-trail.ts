@@ -67,12 +67,15 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     async list({ limit = 1_000, ...filter } = {}) {
       if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
         throw invalidArgument("limit", "a whole number from 1 to 50,000");
-      const found: AuditEntry[] = [];
+      const found: Placed[] = [];
       for await (const entry of readFrom(new Map(), filter)) {
-        found.push(entry);
+        found.push(placeAfter(found.at(-1), entry));
         if (found.length >= limit && filter.resource !== undefined) break;
       }
-      return found.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.seq - b.seq)).slice(0, limit);
+      return found
+        .sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+        .slice(0, limit)
+        .map(({ entry }) => entry);
     },
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
@@ -84,4 +87,16 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
       return followFrom(start, filter, signal);
     },
   };
+}
+
+interface Placed {
+  readonly entry: AuditEntry;
+  /** Where it goes among the entries of other chains. */
+  readonly time: string;
+}
+
+/** A clock that was set back does not turn a chain round: an entry counts as no older than the one before it. */
+function placeAfter(before: Placed | undefined, entry: AuditEntry): Placed {
+  const isSameChain = before !== undefined && treeOf(before.entry.resource as Key) === treeOf(entry.resource as Key);
+  return { entry, time: isSameChain && before.time > entry.at ? before.time : entry.at };
 }

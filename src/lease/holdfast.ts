@@ -207,7 +207,6 @@ export class Holdfast {
     const { store, clock } = this.#facts;
     const party = this.#partyFor(parsed);
     const { token, hash } = newToken();
-    const presented = presentedBy(family);
     let since = 0;
     const closing = this.#closing.signal;
     const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
@@ -220,7 +219,7 @@ export class Holdfast {
           signals,
           ask: (waiting) => {
             since = clock().bootMs;
-            return store.locks.acquire(this.#request(parsed, party, hash, presented, mustSteal, waiting));
+            return store.locks.acquire(this.#request(parsed, party, hash, presentedBy(family), mustSteal, waiting));
           },
           leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),
         },

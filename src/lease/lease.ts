@@ -140,14 +140,13 @@ export class Lease {
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
     const { store, party, closing } = this.#home;
-    const presented = presentedBy(this.#family);
     const { grants } = await this.#losing(
       untilGranted(
         {
           wants: [{ resource: grant.resource, mode: "write", permits: null }],
           waitMs: parseWait(options.wait ?? this.#home.wait),
           signals: options.signal === undefined ? [closing] : [closing, options.signal],
-          ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
+          ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presentedBy(this.#family) }),
           leave: (ticketId, report) =>
             store.locks.leave(ticketId, [{ resource: grant.resource, mode: "write", permits: null }], party, report),
         },

@@ -91,6 +91,8 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       const index = hasFailed || text.length > SLOT_TEXT_BYTES ? undefined : freeSlots.pop();
       if (index === undefined) return overflow.keep(pulse);
       if (progress === undefined) start();
+      // A program that never pauses between its locks lets no timer run, and still makes progress.
+      else table.progress = clock().bootMs;
       const slot = table.fill(index, text, pulse.since, pulse.leaseMs);
       const lease: Kept = { pulse, elsewhere: null };
       kept[index] = lease;

@@ -233,8 +233,9 @@ function firstAhead(
   { now, witness }: Circumstances,
 ): Ticket | null {
   const mine = request.ticket;
+  const hasPlace = mine !== null && ticketStands(mine, now);
   const ahead = tickets
-    .filter((ticket) => (mine === null ? true : ticket.ticketId !== mine.ticketId && byNumber(ticket, mine) < 0))
+    .filter((ticket) => ticket.ticketId !== mine?.ticketId && (!hasPlace || byNumber(ticket, mine) < 0))
     .sort(byNumber);
   for (const ticket of ahead)
     if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket;

@@ -15,7 +15,7 @@ import type { AuditPage, BadEntry, ListPage } from "./contract.js";
 export interface LedgerView {
   /** Read after the guard was taken: time spent waiting for it counts. */
   readonly now: Instant;
-  /** Grants and tickets on these keys, above and below them, each once. */
+  /** Grants and tickets on these keys, above and below them, each once, as `inOrder` has them. */
   near(keys: readonly Key[]): Neighbourhood;
   find(resource: Key, lockId: string): Grant | null;
   /** The next fencing token of a tree: higher than any before it, whatever crashed in between. */

@@ -2,6 +2,7 @@
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
 import type { Fence, Locks, Reader, Store } from "./contract.js";
+import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
 import { acquire } from "./operations/acquire.js";
 import type { OperationContext } from "./operations/context.js";
@@ -81,8 +82,7 @@ function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {
 function createReader({ records, settings }: Ledger): Reader {
   return {
     async inspect(resource) {
-      const { grants, tickets, unreadable } = records.near(resource);
-      const waiters = [...tickets].sort((a, b) => a.number - b.number);
+      const { grants, tickets: waiters, unreadable } = inOrder(records.near(resource));
       return { resource, grants, waiters, unreadable, fencingToken: records.lastFence(treeOf(resource)), settings };
     },
     list: async (page) => records.list(page),

@@ -28,6 +28,8 @@ export interface ProofOfLife {
   close(): void;
 }
 
+const NONCE = /^[0-9a-f]{24}$/;
+
 export function newNonce(): string {
   return randomBytes(12).toString("hex");
 }
@@ -71,7 +73,7 @@ function once(action: () => void): () => void {
  */
 export function sweepProofs(dir: string, goneForMs: number): void {
   const limit = Date.now() - goneForMs;
-  const names = namesIn(dir);
+  const names = namesIn(dir).filter((name) => NONCE.test(name));
   const from = Math.floor(Math.random() * Math.max(1, names.length - SWEEP_AT_MOST + 1));
   for (const name of names.slice(from, from + SWEEP_AT_MOST)) {
     try {

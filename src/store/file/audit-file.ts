@@ -5,6 +5,7 @@ import { ioError } from "../../support/errors.js";
 
 const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
+const NOT_THERE = new Set(["ENOENT", "ENOTDIR"]);
 
 export interface AuditLine {
   readonly text: string;
@@ -58,7 +59,7 @@ export class AuditFile {
     try {
       fd = openSync(path, "r");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return;
       throw ioError(error, "read", path);
     }
     try {

@@ -51,7 +51,7 @@ export class Decisions {
           return [
             { id: name.slice(0, -".json".length), trees: (JSON.parse(readFileSync(path, "utf8")) as Step).trees },
           ];
-        if (Date.now() - statSync(path).mtimeMs > STALE_MS) removeQuietly(path);
+        if (name.endsWith(".json.new") && Date.now() - statSync(path).mtimeMs > STALE_MS) removeQuietly(path);
       } catch {
         // Just gone, or not readable.
       }

@@ -8,6 +8,7 @@ import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
 import { enterAll, leaveAll, tryEnterAll } from "../../support/guard.js";
+import { inOrder } from "../in-order.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
 import { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
@@ -139,7 +140,7 @@ function createView(trees: readonly FileTree[], now: Instant): LedgerView {
   };
   return {
     now,
-    near: (keys) => nearIn(keys, at),
+    near: (keys) => inOrder(nearIn(keys, at)),
     find: (resource, lockId) => at(treeOf(resource)).find(resource, lockId),
     mint: (name) => at(name).mint(now),
     nextTicketNumber: () => 1 + Math.max(0, ...trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number))),

@@ -7,6 +7,7 @@ import { byNumber } from "../../lock/line.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
+import { inOrder } from "../in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
 
 interface Tree {
@@ -76,7 +77,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
     async transact<T>(_trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
       const { result, changes } = body({
         now: clock(),
-        near,
+        near: (keys) => inOrder(near(keys)),
         find: (resource, lockId) => treeAt(treeOf(resource)).grants.get(lockId) ?? null,
         mint: (name) => {
           const tree = treeAt(name);

@@ -37,10 +37,10 @@ export function standInLine(
   const contention = reportContention(view, near, request.wants, blocked.holders, request.ticket);
   if (request.waiting.waitMs <= 0) return { result: { kind: "conflict", contention }, changes: null };
 
-  const ticket = request.ticket ?? newTicket(view, request);
-  const isNew = request.ticket === null;
+  const isNew = request.ticket === null || !ticketStands(request.ticket, view.now);
+  const ticket = isNew || request.ticket === null ? newTicket(view, request) : request.ticket;
   const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
-  const lapsed = near.tickets.filter((other) => other !== request.ticket && !ticketStands(other, view.now));
+  const lapsed = near.tickets.filter((other) => !ticketStands(other, view.now));
   const ahead = near.tickets.filter(
     (other) => byNumber(other, ticket) < 0 && ticketStands(other, view.now) && standsInTheWay(other, request.wants),
   ).length;

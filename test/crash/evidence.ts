@@ -180,7 +180,7 @@ const EXPECTED = [
 ];
 
 /** What does not belong into a store that nobody uses. */
-export function debrisIn(dir: string): string[] {
+function debrisIn(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: "utf8" }).filter(
     (name) => !EXPECTED.some((pattern) => pattern.test(name)),
   );

@@ -9,14 +9,21 @@ import { at, type Course, prepare, undisturbed } from "./sweep.js";
 
 const ERRNOS = ["EIO", "ENOSPC", "EACCES", "EDQUOT"] as const;
 
-/** Fails each operation with each errno; of a slice, each n-th operation with one errno after the other. Returns how many. */
-export async function failEverywhere(base: string, scenario: Scenario, every = 1): Promise<number> {
+interface Extent {
+  /** Of the operations only each n-th. */
+  readonly every: number;
+  /** All errnos, or one after the other in turn. */
+  readonly allErrnos: boolean;
+}
+
+/** Fails one operation after the other. Returns how many failures there were. */
+export async function failEverywhere(base: string, scenario: Scenario, { every, allErrnos }: Extent): Promise<number> {
   const course = await undisturbed(base, scenario);
   const calls = await allCalls(base, scenario);
   let count = 0;
   for (const [index, call] of calls.entries()) {
     if (index % every !== 0) continue;
-    const errnos = every === 1 ? ERRNOS : ERRNOS.slice((index / every) % ERRNOS.length).slice(0, 1);
+    const errnos = allErrnos ? ERRNOS : ERRNOS.slice((index / every) % ERRNOS.length).slice(0, 1);
     const kinds: readonly FaultKind[] = call.startsWith("writeSync") ? [...errnos, "short"] : errnos;
     for (const what of kinds) {
       count += 1;

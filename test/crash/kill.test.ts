@@ -34,7 +34,7 @@ describe("STORE-2: a killed process leaves the old or the new state", () => {
       await at(where, async () => {
         const dir = newStoreIn(base);
         const { told } = await runAndKill(name, dir, point);
-        await expectOldOrNew({ dir, reader: undefined, told }, course);
+        await expectOldOrNew({ dir, reader: undefined, told }, course, scenario.keys);
         await expectSuccessor(dir, scenario.keys, told ?? []);
         rmSync(dir, { recursive: true, force: true });
       });

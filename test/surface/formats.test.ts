@@ -1,0 +1,90 @@
+/** docs/formats.md shows what is really written. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Contention, type Holdfast, type HoldfastError, type LockStatus, openHoldfast } from "../../src/index.js";
+import { AUDIT_EVENTS } from "../../src/lock/audit.js";
+import type { TreeRecord } from "../../src/store/file/tree.js";
+import { MIGRATIONS } from "../../src/store/sqlite/schema.js";
+import { page, unwrapped } from "./pages.js";
+
+describe("docs/formats.md", () => {
+  const text = page("docs/formats.md");
+  let dir: string;
+  let ours: Holdfast;
+  let theirs: Holdfast;
+
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "holdfast-formats-"));
+    ours = await openHoldfast({ store: `file:${dir}`, heart: "loop", owner: "agent:ours" });
+    theirs = await openHoldfast({ store: `file:${dir}`, heart: "loop", owner: "agent:theirs" });
+    await ours.acquire("issue:42");
+  });
+
+  afterAll(async () => {
+    await ours.close();
+    await theirs.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** The first block of JSON behind these words. */
+  function documented<T>(behind: string): T {
+    const [, block = ""] = /^```json\n(.*?)^```$/ms.exec(text.slice(text.indexOf(behind))) ?? [];
+    return JSON.parse(block) as T;
+  }
+
+  function stored<T>(...path: string[]): T {
+    return JSON.parse(readFileSync(join(dir, ...path), "utf8")) as T;
+  }
+
+  it("LOCK-4 has the fields of a grant record", async () => {
+    const [record] = await ours.list();
+    expect(Object.keys(documented("## Grant record"))).toEqual(Object.keys(record ?? {}));
+  });
+
+  it("has the fields of a status and of a waiter", async () => {
+    const waiting = theirs.acquire("issue:42", { wait: "400ms" }).catch(() => undefined);
+    const status = await vi.waitUntil(async () => {
+      const seen = await ours.inspect("issue:42");
+      return seen.waiters.length > 0 && seen;
+    });
+    const shown = documented<LockStatus>("## Lock status");
+    expect(Object.keys(shown)).toEqual(Object.keys(status));
+    expect(Object.keys(shown.waiters[0] ?? {})).toEqual(Object.keys(status.waiters[0] ?? {}));
+    await waiting;
+  });
+
+  it("AUDIT-1 has the fields of an entry, and every event", async () => {
+    const [entry] = await ours.audit.list();
+    expect(Object.keys(documented("## Audit entry"))).toEqual(Object.keys(entry ?? {}));
+    const events = [...text.matchAll(/^\| `([a-z_]+)` \| .* \| .* \|$/gm)].map(([, event]) => event);
+    expect([...AUDIT_EVENTS].filter((event) => !events.includes(event))).toEqual([]);
+  });
+
+  it("LOCK-14 has the fields of a contention report and of an error", async () => {
+    const refusal = (await theirs.acquire("issue:42", { wait: 0 }).catch((error) => error)) as HoldfastError;
+    const report = refusal.details.contention as Contention;
+    const shown = documented<Contention>("## Contention report");
+    expect(Object.keys(shown)).toEqual(Object.keys(report));
+    expect(Object.keys(shown.holders[0] ?? {})).toEqual(Object.keys(report.holders[0] ?? {}));
+    const mistake = await ours.acquire("issue:42", { ttl: "10ms" }).catch((error) => error);
+    expect(documented("## Error")).toEqual(JSON.parse(JSON.stringify(mistake)));
+  });
+
+  it("STORE-2 has the fields of the files", () => {
+    expect(documented("`store.json`:")).toEqual(stored("store.json"));
+    const tree = stored<TreeRecord>("locks", "issue%3a42", "tree.json");
+    const shown = documented<TreeRecord>("`tree.json`, one line");
+    expect(Object.keys(shown)).toEqual(Object.keys(tree));
+    expect(Object.keys(shown.grants[0] ?? {})).toEqual(Object.keys(tree.grants[0] ?? {}));
+    expect(Object.keys(shown.grants[0]?.store ?? {})).toEqual(Object.keys(tree.grants[0]?.store ?? {}));
+    const [nonce = ""] = readdirSync(join(dir, "alive"));
+    expect(Object.keys(documented("## Proof file"))).toEqual(Object.keys(stored("alive", nonce)));
+  });
+
+  it("STORE-3 has the tables as they are made", () => {
+    const [, block = ""] = /^```sql\n(.*?)^```$/ms.exec(text) ?? [];
+    expect(unwrapped(block)).toBe(unwrapped(MIGRATIONS.map(({ sql }) => sql).join("\n")));
+  });
+});

@@ -203,6 +203,12 @@ describe("semaphores", () => {
     expect(ask(near([gone]), request([want("s", "write", 2)]))).toMatchObject({ kind: "grant", ends: [] });
   });
 
+  it("STALE-4: what is in the way of two keys of one request ends once", () => {
+    const gone = grant("a/s", "write", { permits: 1, leaseMs: 50 });
+    const decision = ask(near([gone]), request([want("a"), want("a/s", "write", 1)]));
+    expect(decision).toMatchObject({ kind: "grant", ends: [{ grant: gone }] });
+  });
+
   it("LOCK-16: have one number of places at a time, and are no plain locks", () => {
     for (const wanted of [want("s", "write", 3), want("s"), want("s", "read")])
       expect(ask(near([place()]), request([wanted]))).toEqual(refused("E_INVALID_ARGUMENT"));

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { expectSoundHistory } from "./history.js";
-import { Scene, STORES } from "./scene.js";
+import { Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
-describe.each(STORES)("the audit trail (%s)", { concurrent: true }, (kind) => {
+describe.each(STORES)("the audit trail (%s)", SIDE_BY_SIDE, (kind) => {
   it("AUDIT-2: verifying a chain that grows meanwhile finds nothing wrong", async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(3);

@@ -1,10 +1,10 @@
 /** Programs that block their event loop: the heart beats beside it, for as long as `maxStall` allows. */
 import { describe, expect, it } from "vitest";
-import { isAfterLeaseOf, Scene, STORES } from "./scene.js";
+import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 const BLOCK_MS = 6_000;
 
-describe.each(STORES)("a blocked event loop (%s)", { concurrent: true }, (kind) => {
+describe.each(STORES)("a blocked event loop (%s)", SIDE_BY_SIDE, (kind) => {
   it("LOCK-5: a lease of 3 s is kept through a block of 6 s that begins in the next instruction", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo();

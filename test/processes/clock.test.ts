@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Scene, STORES } from "./scene.js";
+import { Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 const library = findLibrary();
 const WHY_SKIPPED = library === null ? " (skipped: libfaketime is not installed)" : "";
@@ -25,8 +25,8 @@ function fakeClock(file: string): Record<string, string> {
   };
 }
 
-describe.each(STORES)("wall clocks (%s)", { concurrent: true }, (kind) => {
-  describe.each(["+2h", "-2h"])("%s", { concurrent: true }, (shift) => {
+describe.each(STORES)("wall clocks (%s)", SIDE_BY_SIDE, (kind) => {
+  describe.each(["+2h", "-2h"])("%s", SIDE_BY_SIDE, (shift) => {
     it.skipIf(library === null)(
       `STALE-8: a challenger that far off does not steal a live lease${WHY_SKIPPED}`,
       async () => {

@@ -43,6 +43,7 @@ export async function countUnderFire(scene: Scene, variants: readonly Variant[],
       variant: variants[at % variants.length],
     }),
   );
+  while (readFileSync(acks, "utf8") === "") await sleep(20);
   const kills = await crowd.harass(holdfast, forMs);
   writeFileSync(stop, "");
   await crowd.ended();

@@ -1,11 +1,9 @@
 import { describe, it } from "vitest";
 import { crashOften } from "./crash.js";
-import { Scene, STORES } from "./scene.js";
+import { PATIENTLY, Scene, STORES } from "./scene.js";
 
-describe.each(STORES)("crashes (%s)", (kind) => {
-  it("AUDIT-3: kills in the middle of anything leave the store sound and every lock to be had", {
-    timeout: 120_000,
-  }, async () => {
+describe.each(STORES)("crashes (%s)", PATIENTLY, (kind) => {
+  it("AUDIT-3: kills in the middle of anything leave the store sound and every lock to be had", async () => {
     await using scene = new Scene(kind);
     await crashOften(scene, 50);
   });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Section } from "./client.js";
-import { Scene, STORES } from "./scene.js";
+import { Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 const PROCESSES = 6;
 /** Together more than are reserved at once, so that reserving is part of it. */
@@ -16,7 +16,7 @@ function isGrowing(tokens: readonly number[]): boolean {
   return tokens.every((token, at) => token > (tokens[at - 1] ?? 0));
 }
 
-describe.each(STORES)("fences (%s)", { concurrent: true }, (kind) => {
+describe.each(STORES)("fences (%s)", SIDE_BY_SIDE, (kind) => {
   it("FENCE-1: processes that mint at once in one tree get numbers of their own, each seeing them grow", async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(PROCESSES);

@@ -2,9 +2,9 @@
 import { copyFileSync, linkSync, renameSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { isAfterLeaseOf, Scene, STORES } from "./scene.js";
+import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
-describe.each(STORES)("killed processes (%s)", { concurrent: true }, (kind) => {
+describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
   it("STALE-2: a killed holder's lease of 30 s is taken over by the waiter in well under a second", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo();
@@ -15,7 +15,7 @@ describe.each(STORES)("killed processes (%s)", { concurrent: true }, (kind) => {
     const killedAt = performance.now();
     await holder.kill();
     const taken = await waiting;
-    expect(performance.now() - killedAt).toBeLessThan(800);
+    expect(performance.now() - killedAt).toBeLessThan(1_000);
     expect(taken.fencingToken).toBeGreaterThan(held.fencingToken);
     await taken.commit(scene.file("result"), "done");
 
@@ -74,7 +74,7 @@ describe.each(STORES)("killed processes (%s)", { concurrent: true }, (kind) => {
     await held.release();
     await waiting;
     // Its place in line would have stood for two seconds.
-    expect(performance.now() - releasedAt).toBeLessThan(800);
+    expect(performance.now() - releasedAt).toBeLessThan(1_000);
   });
 
   it("STALE-2: a missing proof of life is unknown, not dead: the lease decides", async () => {

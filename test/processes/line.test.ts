@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Section } from "./client.js";
-import { Scene, STORES } from "./scene.js";
+import { PATIENTLY, Scene, STORES } from "./scene.js";
 
 const PROCESSES = 8;
 const HOLD_MS = 2;
@@ -25,7 +25,7 @@ function latenessOf(sections: readonly Section[]): number {
   return median(sections.map(({ from, to }) => to - from - HOLD_MS));
 }
 
-describe.each(STORES)("the line (%s)", (kind) => {
+describe.each(STORES)("the line (%s)", PATIENTLY, (kind) => {
   it("LOCK-12: processes take turns, one after the other, and none has to wait for a poll", { retry: 2 }, async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(PROCESSES);

@@ -1,11 +1,11 @@
 /** Processes that open and close the store while others use it. */
 import { describe, expect, it } from "vitest";
 import { expectSoundHistory } from "./history.js";
-import { Scene, STORES } from "./scene.js";
+import { PATIENTLY, Scene, STORES } from "./scene.js";
 
 const RUN_MS = 2_000;
 
-describe.each(STORES)("opening and closing (%s)", (kind) => {
+describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
   it("STORE-6: whoever opens or closes the store disturbs nobody who uses it, on one tree or on several", async () => {
     await using scene = new Scene(kind);
     const [one, two, three, four] = await scene.startMany(4);

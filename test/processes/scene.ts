@@ -19,6 +19,11 @@ import { Client, type StartOptions } from "./client.js";
 export const STORES = ["sqlite", "file"] as const;
 export type StoreKind = (typeof STORES)[number];
 
+/** For tests that start processes: most of their time may go into that on a busy machine. */
+export const PATIENTLY = { timeout: 90_000 };
+/** The same for tests that mostly sleep, and do it side by side. */
+export const SIDE_BY_SIDE = { ...PATIENTLY, concurrent: true };
+
 export class Scene {
   readonly kind: StoreKind;
   /** For the test's own files. */

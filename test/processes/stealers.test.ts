@@ -1,8 +1,8 @@
 import { describe, it } from "vitest";
-import { Scene, STORES } from "./scene.js";
+import { PATIENTLY, Scene, STORES } from "./scene.js";
 import { stealInRounds } from "./stealers.js";
 
-describe.each(STORES)("stealers (%s)", (kind) => {
+describe.each(STORES)("stealers (%s)", PATIENTLY, (kind) => {
   it.each([
     ["killed", 100],
     ["lapsed", 25],

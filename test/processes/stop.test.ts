@@ -1,11 +1,11 @@
 /** Processes that are stopped (SIGSTOP) and go on later: a stopped process is not dead, but its time runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { isAfterLeaseOf, Scene, STORES } from "./scene.js";
+import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 const REFUSED = /^E_(LOCK_EXPIRED|FENCING_MISMATCH|LOCK_NOT_HELD)$/;
 
-describe.each(STORES)("stopped processes (%s)", { concurrent: true }, (kind) => {
+describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
   it("FENCE-2: a holder stopped past its lease is succeeded at its end, and commits nothing when it goes on", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo();

@@ -1,5 +1,5 @@
 /** Reading a chain of audit entries from its start, when the tree's own record cannot be relied on. */
-import { type AuditEntry, type ChainHead, EMPTY_CHAIN, follow, parseEntry } from "../../lock/audit.js";
+import { type AuditEntry, type AuditEvent, type ChainHead, EMPTY_CHAIN, follow, parseEntry } from "../../lock/audit.js";
 import { AuditFile } from "./audit-file.js";
 
 export interface ChainEnd extends ChainHead {
@@ -21,48 +21,30 @@ export function endAfterRestart(path: string, counted: ChainEnd): ChainEnd {
   return end;
 }
 
-export interface LiveEntry extends AuditEntry {
-  readonly isDetached: boolean;
-}
-
 export interface ChainStory {
   readonly end: ChainEnd;
   readonly highestToken: number;
   /** Of each grant that never ended, the entry that made it. */
-  readonly live: readonly LiveEntry[];
+  readonly live: readonly AuditEntry[];
 }
 
 /** All that a chain tells. */
 export function readStory(path: string, upTo: number): ChainStory {
   let end: ChainEnd = { ...EMPTY_CHAIN, bytes: 0 };
   let highestToken = 0;
-  const live = new Map<string | null, LiveEntry>();
+  const live = new Map<unknown, AuditEntry>();
   for (const { text, end: bytes } of AuditFile.lines(path, 0, upTo)) {
     const next = follow(end, text);
     if (next === null) break;
     end = { ...next, bytes };
     const entry = parseEntry(text);
     highestToken = Math.max(highestToken, entry.fencing_token ?? 0, Number(entry.details.new_fencing_token ?? 0));
-    tell(entry, live);
+    if (BEGINNINGS.has(entry.event)) live.set(entry.lock_id, entry);
+    if (ENDINGS.has(entry.event)) live.delete(entry.lock_id);
+    live.delete(entry.details.old_lock_id);
   }
   return { end, highestToken, live: [...live.values()] };
 }
 
-function tell(entry: AuditEntry, live: Map<string | null, LiveEntry>): void {
-  switch (entry.event) {
-    case "granted":
-      live.set(entry.lock_id, { ...entry, isDetached: entry.details.detached === true });
-      break;
-    case "resumed": {
-      const old = String(entry.details.old_lock_id);
-      live.set(entry.lock_id, { ...entry, isDetached: live.get(old)?.isDetached ?? false });
-      live.delete(old);
-      break;
-    }
-    case "released":
-    case "recovered":
-    case "stolen":
-    case "broken":
-      live.delete(entry.lock_id);
-  }
-}
+const BEGINNINGS: ReadonlySet<AuditEvent> = new Set(["granted", "resumed"]);
+const ENDINGS: ReadonlySet<AuditEvent> = new Set(["released", "recovered", "stolen", "broken"]);

@@ -17,7 +17,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type AuditDraft, type ChainHead, chain } from "../../lock/audit.js";
+import { type AuditDraft, type AuditEntry, type ChainHead, chain } from "../../lock/audit.js";
 import { type Grant, SCHEMA_VERSION, type Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
@@ -361,15 +361,15 @@ export class FileTree {
     if (isLost) this.#note(now, "the record of the tree was lost", 0);
   }
 
-  /** What the audit calls held must be on record, unless its process went with the machine. `E_STORE_CORRUPT` */
+  /**
+   * What the audit calls held must be on record. Only a restart may take a record away: then whatever it held is over,
+   * for a record that must outlive the machine is never written so that it can be lost. `E_STORE_CORRUPT`
+   */
   #assertNothingForgotten({ live }: ChainStory, now: Instant): void {
-    const isFromBefore = this.#audit.isOlderThan(bootedAt(now));
-    const forgotten = live.find(({ resource, lock_id, isDetached }) => {
-      if (isFromBefore && !isDetached) return false;
-      return (
-        resource === this.name || !this.#nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id)
-      );
-    });
+    if (this.#audit.isOlderThan(bootedAt(now))) return;
+    const isOnRecord = ({ resource, lock_id }: AuditEntry): boolean =>
+      resource !== this.name && this.#nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
+    const forgotten = live.find((entry) => !isOnRecord(entry));
     if (forgotten === undefined) return;
     throw new HoldfastError(
       "E_STORE_CORRUPT",

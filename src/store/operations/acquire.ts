@@ -8,6 +8,7 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
+import { newLockId } from "../../lock/lock-id.js";
 import { profileOf } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer } from "../contract.js";
@@ -86,7 +87,7 @@ function newGrant(
       { details: { field: "detached" }, next: ["Bind it to a process (`pid`) or hold it from one."] },
     );
   return {
-    lockId: randomUUID(),
+    lockId: newLockId(want.resource),
     resource: want.resource,
     mode: want.mode,
     permits: want.permits,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Grant } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
+import { newLockId } from "../../lock/lock-id.js";
 import { isExpired } from "../../lock/profile.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
@@ -35,7 +36,7 @@ export function resume(
   const resumed = old.map(
     (grant): Grant => ({
       ...grant,
-      lockId: randomUUID(),
+      lockId: newLockId(grant.resource),
       fencingToken: view.mint(treeOf(grant.resource)),
       tokenHash,
       createdAt: view.now.wallMs,

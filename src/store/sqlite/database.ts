@@ -1,19 +1,9 @@
-/**
- * The one place that touches the SQLite driver: opening with explicit pragmas, statements prepared once, and SQLite's
- * error codes turned into ours.
- */
+/** One connection: opened with explicit pragmas, its transactions, and how it gets along with the others. */
 import { createRequire } from "node:module";
-import { HoldfastError, ioError } from "../../support/errors.js";
+import { HoldfastError } from "../../support/errors.js";
+import { codedError, isBusy } from "./error-codes.js";
+import { type DriverStatement, Statement } from "./statement.js";
 
-export type Value = string | number | null;
-export type Row = readonly Value[];
-
-interface DriverStatement {
-  run(...values: Value[]): unknown;
-  all(...values: Value[]): unknown[];
-  get(...values: Value[]): unknown;
-  setReturnArrays(on: boolean): void;
-}
 interface Driver {
   exec(sql: string): void;
   prepare(sql: string): DriverStatement;
@@ -22,114 +12,138 @@ interface Driver {
 
 /** Before 3.51.3 a WAL that is reset at the wrong moment corrupts the database. */
 const OLDEST_SQLITE = [3, 51, 3] as const;
-/** Smaller pages than the default: a step touches few bytes on several pages, and each page is written whole. */
+/** Each page a step touches is written whole, so small pages; smaller ones than this would not hold a row. */
 const PAGE_BYTES = 2048;
-
-const BUSY = 5;
-const READONLY = 8;
-const IOERR = 10;
-const CORRUPT = 11;
-const FULL = 13;
-const CANTOPEN = 14;
-const NOTADB = 26;
+/** A longer WAL is slower to write, since its pages are not yet in memory; a shorter one is synced too often. */
+const CHECKPOINT_PAGES = 1000;
+/** Opening and reading wait for others, who are in the way for moments only; steps try again by rules of their own. */
+const OPEN_WAIT_MS = 5_000;
+const READ_WAIT_MS = 1_000;
 
 export class Database {
   readonly path: string;
   readonly #driver: Driver;
-  readonly #statements = new Map<string, DriverStatement>();
+  readonly #begin: Statement;
+  readonly #beginReading: Statement;
+  readonly #commit: Statement;
+  readonly #rollBack: Statement;
+  #isInside = false;
 
+  /** Pragmas are set explicitly, since their defaults differ between builds. */
   constructor(path: string) {
     this.path = path;
     const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
       DatabaseSync: new (path: string, options: { timeout: number }) => Driver;
     };
-    this.#driver = this.#coded(() => new DatabaseSync(path, { timeout: 0 }));
-  }
-
-  /** Pragmas are set explicitly, since their defaults differ between builds. */
-  configure(): void {
-    const version = String(this.get("SELECT sqlite_version()")?.[0] ?? "");
-    if (isOlder(version, OLDEST_SQLITE))
-      throw new HoldfastError(
-        "E_CONFIG",
-        `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`,
-      );
-    this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
-    this.exec("PRAGMA journal_mode = WAL");
-    this.exec("PRAGMA synchronous = NORMAL");
-    this.exec("PRAGMA wal_autocheckpoint = 2000");
-    this.exec("PRAGMA foreign_keys = ON");
-    this.exec("PRAGMA trusted_schema = OFF");
-  }
-
-  exec(sql: string): void {
-    this.#coded(() => this.#driver.exec(sql));
-  }
-  run(sql: string, ...values: Value[]): void {
-    this.#coded(() => this.#prepared(sql).run(...values));
-  }
-  get(sql: string, ...values: Value[]): Row | undefined {
-    return this.#coded(() => this.#prepared(sql).get(...values)) as Row | undefined;
-  }
-  all(sql: string, ...values: Value[]): Row[] {
-    return this.#coded(() => this.#prepared(sql).all(...values)) as Row[];
-  }
-  close(): void {
-    this.#statements.clear();
-    this.#driver.close();
-  }
-
-  #prepared(sql: string): DriverStatement {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#driver.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
-  }
-
-  #coded<T>(action: () => T): T {
     try {
-      return action();
+      this.#driver = new DatabaseSync(path, { timeout: OPEN_WAIT_MS });
+    } catch (error) {
+      throw codedError(error, path);
+    }
+    try {
+      assertVersion(String(this.prepare("SELECT sqlite_version()").get()?.[0]));
+      this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+      this.exec("PRAGMA journal_mode = WAL");
+      this.syncCommits(true);
+      this.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      this.exec("PRAGMA fullfsync = ON");
+      this.exec("PRAGMA checkpoint_fullfsync = ON");
+      this.exec("PRAGMA trusted_schema = OFF");
+      this.#begin = this.prepare("BEGIN IMMEDIATE");
+      this.#beginReading = this.prepare("BEGIN");
+      this.#commit = this.prepare("COMMIT");
+      this.#rollBack = this.prepare("ROLLBACK");
+    } catch (error) {
+      this.#driver.close();
+      throw error;
+    }
+  }
+
+  prepare(sql: string): Statement {
+    try {
+      return new Statement(this.#driver.prepare(sql), this.path);
     } catch (error) {
       throw codedError(error, this.path);
     }
   }
+
+  exec(sql: string): void {
+    try {
+      this.#driver.exec(sql);
+    } catch (error) {
+      throw codedError(error, this.path);
+    }
+  }
+
+  /** Ends the opening, in which this connection waits for others and syncs every commit. */
+  opened(): void {
+    this.syncCommits(false);
+    this.#waitForOthers(0);
+  }
+
+  #waitForOthers(ms: number): void {
+    this.exec(`PRAGMA busy_timeout = ${ms}`);
+  }
+
+  /** Whether a commit is on the disk before it returns, or only safe from a crash of this process. Not inside one. */
+  syncCommits(on: boolean): void {
+    this.exec(`PRAGMA synchronous = ${on ? "FULL" : "NORMAL"}`);
+  }
+
+  /** Begins a write transaction, or returns false when another writer is in one. */
+  tryBegin(): boolean {
+    if (this.#isInside) return false;
+    try {
+      this.#begin.get();
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    }
+    this.#isInside = true;
+    return true;
+  }
+
+  commit(): void {
+    this.#commit.get();
+    this.#isInside = false;
+  }
+
+  rollBack(): void {
+    this.#isInside = false;
+    try {
+      this.#rollBack.get();
+    } catch {
+      // SQLite has rolled back by itself: nothing is left to do.
+    }
+  }
+
+  /** Everything `action` reads is of one moment. Inside a transaction it is that one's. */
+  readAtOnce<T>(action: () => T): T {
+    if (this.#isInside) return action();
+    this.#waitForOthers(READ_WAIT_MS);
+    this.#beginReading.get();
+    try {
+      return action();
+    } finally {
+      this.#commit.get();
+      this.#waitForOthers(0);
+    }
+  }
+
+  close(): void {
+    this.#driver.close();
+  }
 }
 
-function isOlder(version: string, oldest: readonly number[]): boolean {
+function assertVersion(version: string): void {
   const parts = version.split(".").map(Number);
-  for (const [at, least] of oldest.entries()) {
+  for (const [at, least] of OLDEST_SQLITE.entries()) {
     const part = parts[at] ?? 0;
-    if (part !== least) return part < least;
+    if (part > least) return;
+    if (part < least)
+      throw new HoldfastError(
+        "E_CONFIG",
+        `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`,
+      );
   }
-  return false;
-}
-
-/** SQLite's primary result code decides; anything that is not SQLite's passes through. */
-function codedError(error: unknown, path: string): unknown {
-  const extended = (error as { errcode?: number }).errcode;
-  if (extended === undefined) return error;
-  const cause = error as Error;
-  switch (extended & 0xff) {
-    case BUSY:
-      return new HoldfastError("E_STORE_UNAVAILABLE", `${path} is busy with another writer`, { cause });
-    case CORRUPT:
-    case NOTADB:
-      return new HoldfastError("E_STORE_CORRUPT", `${path}: ${cause.message}`, { cause, details: { path } });
-    case READONLY:
-      return ioError(Object.assign(cause, { code: "EACCES" }), "write", path);
-    case FULL:
-      return ioError(Object.assign(cause, { code: "ENOSPC" }), "write", path);
-    case CANTOPEN:
-    case IOERR:
-      return ioError(Object.assign(cause, { code: "EIO" }), "use", path);
-    default:
-      return error;
-  }
-}
-
-export function isBusy(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE";
 }

@@ -7,9 +7,10 @@ import { MIGRATIONS, SCHEMA_VERSION } from "./schema.js";
 
 /** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
 export function migrate(database: Database, stated: Partial<Settings>): Settings {
-  database.exec("BEGIN IMMEDIATE");
+  if (!database.tryBegin())
+    throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`);
   try {
-    const version = Number(database.get("PRAGMA user_version")?.[0] ?? 0);
+    const version = Number(database.prepare("PRAGMA user_version").get()?.[0]);
     if (version > SCHEMA_VERSION)
       throw new HoldfastError(
         "E_FORMAT_UNSUPPORTED",
@@ -18,22 +19,22 @@ export function migrate(database: Database, stated: Partial<Settings>): Settings
     for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
     if (version < SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     const settings = agreeOnSettings(database, stated);
-    database.exec("COMMIT");
+    database.commit();
     return settings;
   } catch (error) {
-    database.exec("ROLLBACK");
+    database.rollBack();
     throw error;
   }
 }
 
 function agreeOnSettings(database: Database, stated: Partial<Settings>): Settings {
-  const recorded = database.get("SELECT value FROM settings WHERE name = 'settings'")?.[0];
+  const recorded = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];
   if (typeof recorded === "string") {
     const settings = JSON.parse(recorded) as Settings;
     assertAgree(settings, stated);
     return settings;
   }
   const settings = firstSettings(stated);
-  database.run("INSERT INTO settings (name, value) VALUES ('settings', ?)", JSON.stringify(settings));
+  database.prepare("INSERT INTO settings (name, value) VALUES ('settings', ?)").get(JSON.stringify(settings));
   return settings;
 }

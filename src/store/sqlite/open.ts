@@ -3,15 +3,17 @@ import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
+import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
-import { enterAll, openGuard } from "../../support/guard.js";
+import { enterAll } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { createLocalStore } from "../local-store.js";
 import { openProofFolder } from "../surroundings.js";
 import { Database } from "./database.js";
 import { SqliteLedger } from "./ledger.js";
 import { migrate } from "./migrate.js";
+import { openTurnstile } from "./turnstile.js";
 
 export async function openSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "sqlite: needs a path", { next: ["Write sqlite:PATH."] });
@@ -19,13 +21,15 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
   const folder = dirname(path);
   prepareFolder(folder, !existsSync(path));
 
-  const turnstile = openGuard(`${path}-turn`);
+  const turnstile = openTurnstile(`${path}-turn`);
   await enterAll([turnstile], path);
   try {
+    const isNew = !existsSync(path);
     const database = new Database(path);
     try {
-      database.configure();
       const settings = migrate(database, stated);
+      if (isNew) syncFolder(folder);
+      database.opened();
       const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
       return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings));
     } catch (error) {
@@ -39,10 +43,19 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
 
 function prepareFolder(folder: string, isNew: boolean): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    const first = mkdirSync(folder, { recursive: true });
+    if (first !== undefined) syncNames(first, folder);
   } catch (error) {
     throw ioError(error, "create", folder);
   }
   assertLocalFileSystem(folder);
   if (isNew) probeFileSystem(folder);
+}
+
+/** What is durable in the database must not be lost with the name of a folder that leads to it. */
+function syncNames(first: string, last: string): void {
+  for (let folder = last; ; folder = dirname(folder)) {
+    syncFolder(dirname(folder));
+    if (folder === first) return;
+  }
 }

@@ -1,0 +1,137 @@
+/**
+ * Running a step in one write transaction. It is there whole or not at all after a crash; after a power cut the last
+ * commits may be missing, always from the end, which fences allow for.
+ *
+ * Steps that must survive a power cut (`durable`) commit with `synchronous = FULL`: they are on the disk, with all before
+ * them, before anybody is told, and a disk that refuses makes the commit fail. SQLite takes that setting only between
+ * transactions, and only the body knows: so when it turns out durable it is rolled back and run again.
+ */
+import { type Key, treeOf } from "../../lock/key.js";
+import type { Clock } from "../../support/clock.js";
+import type { Changes, LedgerView, Outcome } from "../ledger.js";
+import type { Database } from "./database.js";
+import { OutOfNumbers } from "./fences.js";
+import type { Tables } from "./tables.js";
+import { noteAdded, noteDropped, type Tree } from "./tree.js";
+import { StepView } from "./view.js";
+
+export type Body<T> = (view: LedgerView) => Outcome<T>;
+
+export class Steps {
+  readonly #database: Database;
+  readonly #tables: Tables;
+  readonly #view: StepView;
+  readonly #clock: Clock;
+
+  constructor(database: Database, tables: Tables, clock: Clock) {
+    this.#database = database;
+    this.#tables = tables;
+    this.#view = new StepView(tables);
+    this.#clock = clock;
+  }
+
+  /** "busy" when another writer is in a transaction: nothing has happened. */
+  run<T>(trees: readonly Key[], body: Body<T>): Outcome<T> | "busy" {
+    for (let isSynced = false; ; ) {
+      const done = isSynced ? this.#synced(() => this.#step(trees, body, true)) : this.#step(trees, body, false);
+      if (done === "must sync") isSynced = true;
+      else if (!(done instanceof OutOfNumbers)) return done;
+      else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
+    }
+  }
+
+  #step<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
+    if (!this.#database.tryBegin()) return "busy";
+    try {
+      this.#tables.trees.begin();
+      const outcome = body(this.#view.at(this.#clock(), trees));
+      const { changes } = outcome;
+      if (changes === null || (changes.durable && !isSynced)) {
+        this.#abandon();
+        return changes === null ? outcome : "must sync";
+      }
+      this.#apply(changes);
+      this.#commit();
+      return outcome;
+    } catch (error) {
+      this.#rollBack();
+      if (error instanceof OutOfNumbers) return error;
+      throw error;
+    }
+  }
+
+  #reserve(tree: Key): boolean {
+    if (!this.#database.tryBegin()) return false;
+    try {
+      this.#tables.trees.begin();
+      this.#tables.fences.reserve(tree, this.#clock());
+      this.#commit();
+      return true;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  #synced<T>(action: () => T): T {
+    this.#database.syncCommits(true);
+    try {
+      return action();
+    } finally {
+      this.#database.syncCommits(false);
+    }
+  }
+
+  #commit(): void {
+    this.#tables.trees.write();
+    this.#database.commit();
+    this.#tables.trees.committed();
+  }
+
+  #abandon(): void {
+    this.#database.rollBack();
+    this.#tables.boots.rolledBack();
+    this.#tables.trees.abandoned();
+  }
+
+  #rollBack(): void {
+    this.#abandon();
+    this.#tables.trees.forget();
+  }
+
+  #apply({ drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit }: Changes): void {
+    const { trees, grants, tickets, auditTail } = this.#tables;
+    const at = (resource: Key): Tree => trees.change(treeOf(resource));
+    if (drops !== undefined)
+      for (const grant of drops) {
+        grants.drop(grant);
+        noteDropped(at(grant.resource), grant);
+      }
+    if (adds !== undefined)
+      for (const grant of adds) {
+        grants.add(grant);
+        noteAdded(at(grant.resource), grant);
+      }
+    if (updates !== undefined)
+      for (const grant of updates) {
+        grants.update(grant);
+        trees.at(treeOf(grant.resource)).grants?.set(grant.lockId, grant);
+      }
+    if (ticketDrops !== undefined)
+      for (const ticket of ticketDrops) {
+        tickets.drop(ticket);
+        for (const { resource } of ticket.wants) at(resource).waiting -= 1;
+      }
+    if (ticketAdds !== undefined)
+      for (const ticket of ticketAdds) {
+        tickets.put(ticket);
+        for (const { resource } of ticket.wants) {
+          const tree = at(resource);
+          tree.waiting += 1;
+          tree.lastTicket = Math.max(tree.lastTicket, ticket.number);
+        }
+      }
+    if (ticketUpdates !== undefined) for (const ticket of ticketUpdates) tickets.put(ticket);
+    if (audit !== undefined) for (const draft of audit) auditTail.append(at(draft.resource), draft);
+  }
+}

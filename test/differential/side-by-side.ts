@@ -1,0 +1,43 @@
+/** Tells random histories to all stores and compares what they answer with what the reference model does. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { openFileHabitat, openMemoryHabitat, openSqliteHabitat } from "./habitats.js";
+import { anyHistory, type Step } from "./history.js";
+import { settle } from "./telling.js";
+import { World } from "./world.js";
+
+/** Longer than any history takes, so that each begins at the same moment on every store. */
+const HISTORY_MS = 1_000_000;
+
+export interface SideBySide {
+  /** Events and codes of refusals that came up. */
+  readonly seen: ReadonlySet<string>;
+  compare(histories: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSideBySide(): Promise<SideBySide> {
+  const habitats = [await openMemoryHabitat(), await openSqliteHabitat(), await openFileHabitat()];
+  const seen = new Set<string>();
+  let told = 0;
+
+  async function tell(history: readonly Step[]): Promise<void> {
+    told += 1;
+    const stories: unknown[] = [];
+    for (const habitat of habitats) {
+      habitat.goTo(told * HISTORY_MS);
+      stories.push(settle(await new World(habitat, `h${told}`).live(history)));
+    }
+    const [model] = stories;
+    for (const [, what] of JSON.stringify(model).matchAll(/"(?:event|refused)":"(\w+)"/g)) seen.add(what ?? "");
+    for (const [at, story] of stories.entries()) expect(story, habitats[at]?.name).toEqual(model);
+  }
+
+  return {
+    seen,
+    compare: (histories) => fc.assert(fc.asyncProperty(anyHistory, tell), { numRuns: histories }),
+    async close() {
+      for (const habitat of habitats) await habitat.close();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { openSideBySide, type SideBySide } from "./side-by-side.js";
+
+const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 4 : 60;
+const HISTORIES_A_ROUND = 500;
+
+describe("the same history, for a long time", () => {
+  let stores: SideBySide;
+
+  beforeAll(async () => {
+    stores = await openSideBySide();
+  });
+  afterAll(() => stores.close());
+
+  it.each(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
+    "STORE-1, STORE-2, STORE-3: gives the same answers on every store, round %i",
+    () => stores.compare(HISTORIES_A_ROUND),
+  );
+});

@@ -10,7 +10,7 @@ export { type Window, withWindow } from "./lease/window.js";
 export type { AuditEntry, AuditEvent, AuditFilter } from "./lock/audit.js";
 export type { Contention, ContentionHolder } from "./lock/contention.js";
 export type { GrantRecord, Metadata, Profile } from "./lock/grant.js";
-export type { Mode } from "./lock/mode.js";
+export { MODES, type Mode } from "./lock/mode.js";
 export { pathKey } from "./lock/path-key.js";
 export { type HoldfastOptions, openHoldfast } from "./open-holdfast.js";
 export type { AuditVerdict, BadEntry } from "./store/contract.js";

@@ -1,8 +1,7 @@
 /** Where one test happens: a fresh store, its clients, and processes that can be ended. All of it goes with the test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Holdfast } from "../lease/holdfast.js";
-import { type HoldfastOptions, openHoldfast } from "../open-holdfast.js";
+import { type Holdfast, type HoldfastOptions, openHoldfast } from "../index.js";
 import type { StoreUnderTest } from "./store-contract.js";
 
 export type Hook = "spoil" | "outdate" | "tamper";

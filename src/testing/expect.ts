@@ -1,12 +1,15 @@
 /** The questions that the tests of the contract ask again and again. */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Holdfast } from "../lease/holdfast.js";
-import type { Lease } from "../lease/lease.js";
-import type { AcquireOptions } from "../lease/options.js";
-import type { AuditEntry } from "../lock/audit.js";
-import type { Contention } from "../lock/contention.js";
-import { type ErrorCode, HoldfastError } from "../support/errors.js";
+import {
+  type AcquireOptions,
+  type AuditEntry,
+  type Contention,
+  type ErrorCode,
+  type Holdfast,
+  HoldfastError,
+  type Lease,
+} from "../index.js";
 
 /** Far beyond anything that should take place, so that a busy machine fails no test. */
 const PATIENCE_MS = 15_000;

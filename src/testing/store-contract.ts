@@ -8,7 +8,7 @@
  * Every test has a store of its own, so a runner may run them side by side. Waits are real and short; none decides a test
  * by how long something took, except where the time itself was promised.
  */
-import type { HoldfastOptions } from "../open-holdfast.js";
+import type { HoldfastOptions } from "../index.js";
 import { type Chapter, openBench } from "./bench.js";
 import { audit } from "./contract/audit.js";
 import { auditTrail } from "./contract/audit-trail.js";

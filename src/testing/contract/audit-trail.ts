@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AuditEntry } from "../../lock/audit.js";
+import type { AuditEntry } from "../../index.js";
 import { type Chapter, needing } from "../bench.js";
 import { eventsOf, until } from "../expect.js";
 

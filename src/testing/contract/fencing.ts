@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openHoldfast } from "../../open-holdfast.js";
+import { openHoldfast } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { BRIEF, refusal, SHORT, untilExpired } from "../expect.js";
 

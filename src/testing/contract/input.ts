@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Holdfast } from "../../lease/holdfast.js";
-import type { AcquireOptions } from "../../lease/options.js";
+import type { AcquireOptions, Holdfast } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { refusal } from "../expect.js";
 

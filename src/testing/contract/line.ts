@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Lease } from "../../lease/lease.js";
+import type { Lease } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { contentionOf, inOrder, isFree, refusal, until, untilWaiting } from "../expect.js";
 

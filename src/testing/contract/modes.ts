@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MODES } from "../../lock/mode.js";
+import { MODES } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { isFree } from "../expect.js";
 

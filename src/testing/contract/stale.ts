@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AuditEntry } from "../../lock/audit.js";
+import type { AuditEntry } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { BRIEF, contentionOf, isFree, refusal, SHORT, untilExpired } from "../expect.js";
 

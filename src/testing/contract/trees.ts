@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MODES, type Mode } from "../../lock/mode.js";
+import { MODES, type Mode } from "../../index.js";
 import type { Bench, Chapter } from "../bench.js";
 import { isFree } from "../expect.js";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withWindow } from "../../lease/window.js";
+import { withWindow } from "../../index.js";
 import type { Chapter } from "../bench.js";
 import { BRIEF, refusal, untilExpired } from "../expect.js";
 

@@ -205,7 +205,8 @@ export class Lease {
       await store.locks.release(this.#refs(), party);
     } catch (error) {
       const isGone = error instanceof HoldfastError && LOSS.has(error.code);
-      if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
+      if (wasLost && !isGone) this.#state = "lost";
+      else if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
       else if (!isGone) this.#keepForRelease(error);
       if (!wasLost || !isGone) throw error;
     }

@@ -197,7 +197,10 @@ function usageNode(grant: Grant, want: Want): Key | null {
 
 /** When no place of the semaphore is left, takes those of recoverable holders; when there are none, it is full. */
 function weighPermits(grants: readonly Grant[], want: Want, found: Obstacles, { now, witness }: Circumstances): void {
-  const places = grants.filter((grant) => grant.resource === want.resource && grant.permits === want.permits);
+  const isEnding = (grant: Grant): boolean => found.ends.some((ending) => ending.grant === grant);
+  const places = grants.filter(
+    (grant) => grant.resource === want.resource && grant.permits === want.permits && !isEnding(grant),
+  );
   if (places.length < (want.permits ?? 0)) return;
   const ends = places.flatMap((grant) => {
     const recovery = recoverable(grant, now, witness);

@@ -1,7 +1,7 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
-import type { Fence, Locks, Reader, Store } from "./contract.js";
+import type { Fence, GrantRef, Locks, Reader, Store } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
 import { acquire } from "./operations/acquire.js";
@@ -42,8 +42,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     upgrade: (request) => transact([request.grant], (view) => upgrade(view, request, context)),
     downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context)),
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
-    resume: (grants, tokenHash, party) => transact(grants, (view) => resume(view, grants, tokenHash, party)),
-    release: (grants, party) => transact(grants, (view) => release(view, grants, party, context)),
+    resume: (grants, tokenHash, party) => transact(grants, (view) => resume(view, once(grants), tokenHash, party)),
+    release: (grants, party) => transact(grants, (view) => release(view, once(grants), party, context)),
     leave: (ticketId, wants, party, report) =>
       transact(wants, (view) => leave(view, ticketId, wants, party, report, context)),
     end: (request) => transact([request], (view) => end(view, request, context)),
@@ -71,6 +71,11 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       surroundings.close();
     },
   };
+}
+
+/** Whoever names a grant twice means it once. */
+function once(refs: readonly GrantRef[]): readonly GrantRef[] {
+  return refs.length < 2 ? refs : [...new Map(refs.map((ref) => [ref.lockId, ref])).values()];
 }
 
 function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {

@@ -13,14 +13,33 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+interface Raw {
+  exec(sql: string): void;
+  prepare(sql: string): { get(...values: unknown[]): unknown; run(...values: unknown[]): void };
+  close(): void;
+}
+
 /** By other means than the store's own, as somebody with a database tool would. */
-function change(url: string, sql: string): void {
+function change(url: string, how: (database: Raw) => void): void {
   const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
-    DatabaseSync: new (path: string) => { exec(sql: string): void; close(): void };
+    DatabaseSync: new (path: string) => Raw;
   };
   const database = new DatabaseSync(url.slice("sqlite:".length));
-  database.exec(sql);
+  how(database);
   database.close();
+}
+
+/** The newest entries of a chain stand in the row of its tree, a line each. */
+function tamperWithTail(database: Raw, tree: string, how: "edit" | "delete" | "cut", seq: number): void {
+  const { tail, tail_seq } = database.prepare("SELECT tail, tail_seq FROM trees WHERE tree = ?").get(tree) as {
+    tail: string;
+    tail_seq: number;
+  };
+  const lines = tail.split("\n").slice(0, -1);
+  const at = seq - tail_seq;
+  if (how === "edit") lines[at] = lines[at]?.replace("released", "granted") ?? "";
+  else lines.splice(at, how === "cut" ? lines.length : 1);
+  database.prepare("UPDATE trees SET tail = ? WHERE tree = ?").run(`${lines.join("\n")}\n`, tree);
 }
 
 describeStoreContract(
@@ -33,20 +52,16 @@ describeStoreContract(
       return `sqlite:${join(folder, String(stores), "locks.db")}`;
     },
     spoil: (url, key, how) =>
-      change(
-        url,
-        how === "newer"
-          ? `UPDATE dal_locks SET details = json_set(details, '$.schema_version', 99) WHERE resource = '${key}'`
-          : `UPDATE dal_locks SET details = '{"torn' WHERE resource = '${key}'`,
+      change(url, (database) =>
+        database.exec(
+          how === "newer"
+            ? `UPDATE dal_locks SET details = json_set(coalesce(details, '{}'), '$.schema_version', 99)
+               WHERE resource = '${key}'`
+            : `UPDATE dal_locks SET details = '{"torn' WHERE resource = '${key}'`,
+        ),
       ),
-    outdate: (url) => change(url, "PRAGMA user_version = 99"),
-    tamper: (url, tree, how, seq) =>
-      change(
-        url,
-        how === "edit"
-          ? `UPDATE audit SET entry = replace(entry, 'agent:', 'user:') WHERE tree = '${tree}' AND seq = ${seq}`
-          : `DELETE FROM audit WHERE tree = '${tree}' AND seq ${how === "cut" ? ">=" : "="} ${seq}`,
-      ),
+    outdate: (url) => change(url, (database) => database.exec("PRAGMA user_version = 99")),
+    tamper: (url, tree, how, seq) => change(url, (database) => tamperWithTail(database, tree, how, seq)),
   },
   { describe: describe.concurrent, it },
 );

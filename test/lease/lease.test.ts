@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Lease } from "../../src/lease/lease.js";
+import { HoldfastError } from "../../src/support/errors.js";
+import { key } from "../lock/samples.js";
+import { openWorkplace, pass, type Workplace } from "./workplace.js";
+
+const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+
+let place: Workplace;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  place = openWorkplace();
+});
+afterEach(() => vi.useRealTimers());
+
+/** Milliseconds after which the signal of the lease aborts. */
+async function lostAfter(lease: Lease): Promise<number> {
+  const { signal } = lease;
+  const startedAt = Date.now();
+  for (let ms = 0; ms < 60_000 && !signal.aborted; ms += 5) await pass(5);
+  return Date.now() - startedAt;
+}
+
+describe("trust in a lease", () => {
+  it("LOCK-6: ends a second before others may take over, or a tenth of a short lease", async () => {
+    for (const [ttl, trusted] of [
+      [30_000, 29_000],
+      [10_000, 9_000],
+      [2_000, 1_800],
+      [1_000, 900],
+    ] as const) {
+      const lease = await place.holdfast.acquire(`k${ttl}`, { ttl, detached: true });
+      const after = await lostAfter(lease);
+      expect(after).toBeGreaterThanOrEqual(trusted);
+      expect(after).toBeLessThanOrEqual(trusted + 10);
+      expect(lease.signal.reason).toMatchObject({ code: "E_LOCK_EXPIRED" });
+      expect(lease.state).toBe("lost");
+      expect(await place.other.tryAcquire(`k${ttl}`)).toBe(null);
+      await pass(ttl - after);
+      expect(await place.other.tryAcquire(`k${ttl}`)).not.toBe(null);
+    }
+  });
+
+  it("LOCK-6: runs from before the request was sent, not from when the answer came", async () => {
+    place.slow.set("acquire", 3_000);
+    const asking = place.holdfast.acquire("k", { ttl: 10_000, detached: true });
+    await pass(3_000);
+    expect(await lostAfter(await asking)).toBeLessThanOrEqual(6_010);
+  });
+
+  it("LOCK-6: is renewed from before the renewal was sent, too", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: 10_000, detached: true });
+    await pass(4_000);
+    place.slow.set("renew", 3_000);
+    const renewing = lease.renew();
+    await pass(3_000);
+    await renewing;
+    const after = await lostAfter(lease);
+    expect(after).toBeGreaterThanOrEqual(5_995);
+    expect(after).toBeLessThanOrEqual(6_010);
+  });
+
+  it("LOCK-6: has run out the moment anybody looks, timer or not", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: 10_000, detached: true });
+    vi.setSystemTime(Date.now() + 9_000);
+    expect(lease.state).toBe("lost");
+    await expect(lease.commit(() => "written")).rejects.toMatchObject({ code: "E_LOCK_EXPIRED" });
+    expect(place.calls).toEqual(["acquire"]);
+  });
+});
+
+describe("heartbeats", () => {
+  it("LOCK-5: come every 10 s, and three times in a shorter lease", async () => {
+    await place.holdfast.acquire("long", { ttl: "1h" });
+    await pass(60_000);
+    expect(place.calls.filter((call) => call === "renew")).toHaveLength(6);
+    const short = openWorkplace();
+    const lease = await short.holdfast.acquire("short", { ttl: "3s" });
+    await pass(60_000);
+    expect(short.calls.filter((call) => call === "renew").length).toBeGreaterThanOrEqual(59);
+    expect(lease.state).toBe("held");
+  });
+
+  it("LOCK-5: follow the lease to another length at once", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "1h" });
+    await lease.renew("3s");
+    await pass(30_000);
+    expect(lease.state).toBe("held");
+    await lease.verify();
+  });
+
+  it("LOCK-5: stop with the release, and a detached lease has none", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "3s" });
+    await place.holdfast.acquire("d", { ttl: "3s", detached: true });
+    await lease.release();
+    await pass(20_000);
+    expect(place.calls).not.toContain("renew");
+  });
+
+  it.each([UNAVAILABLE, new HoldfastError("E_IO", "a disk error"), new TypeError("a bug")])(
+    "LOCK-6: a renewal whose outcome is unknown (%s) makes the lease suspect, a good one held again",
+    async (error) => {
+      const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+      place.failing.set("renew", error);
+      await pass(10_000);
+      expect(lease.state).toBe("suspect");
+      expect(lease.signal.aborted).toBe(false);
+      expect(await lease.commit(() => "written")).toBe("written");
+      place.failing.clear();
+      await pass(10_000);
+      expect(lease.state).toBe("held");
+    },
+  );
+
+  it("LOCK-6: a suspect lease is lost when its trust runs out, and stays lost", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+    place.failing.set("renew", UNAVAILABLE);
+    expect(await lostAfter(lease)).toBeLessThanOrEqual(29_010);
+    expect(lease.signal.reason).toMatchObject({ code: "E_LOCK_EXPIRED" });
+    place.failing.clear();
+    await pass(60_000);
+    expect(lease.state).toBe("lost");
+    await expect(lease.commit(() => "written")).rejects.toBe(lease.signal.reason);
+  });
+
+  it("LOCK-6: a refused renewal loses the lease at once", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+    place.failing.set("renew", new HoldfastError("E_LOCK_NOT_HELD", "somebody has ended it"));
+    await pass(10_000);
+    expect(lease.state).toBe("lost");
+    expect(lease.signal.reason).toMatchObject({ code: "E_LOCK_NOT_HELD" });
+  });
+});
+
+describe("release", () => {
+  it("LOCK-8: that could not reach the store can be tried again, and nothing renews meanwhile", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "3s" });
+    place.failing.set("release", UNAVAILABLE);
+    await expect(lease.release()).rejects.toBe(UNAVAILABLE);
+    place.failing.clear();
+    await lease.release();
+    expect(lease.state).toBe("released");
+    expect(await place.other.tryAcquire("k")).not.toBe(null);
+    await pass(10_000);
+    expect(place.calls).not.toContain("renew");
+  });
+
+  it("LOCK-3: refused because something nests in it leaves the lease as it was, heartbeat and all", async () => {
+    const outer = await place.holdfast.acquire("t", { ttl: "3s" });
+    const inner = await outer.acquire("t/x", { ttl: "3s" });
+    await expect(outer.release()).rejects.toMatchObject({ code: "E_LOCK_ORDER" });
+    await pass(20_000);
+    expect([outer.state, inner.state]).toEqual(["held", "held"]);
+    await inner.release();
+    await outer.release();
+    expect(await place.other.list()).toEqual([]);
+  });
+
+  it("LOCK-6: of a lost lease does not bring it back to life", async () => {
+    const lease = await place.holdfast.acquire(["p", "q"], { ttl: "1h" });
+    const inner = await lease.acquire("p/x", { ttl: "1h" });
+    const party = { owner: "admin:ann", holderId: "host:ann:1:1", nonce: "ann", proof: { kind: "none" } } as const;
+    await place.locks.end({ resource: key("q"), party, how: "broken", reason: "needed" });
+    await expect(lease.verify()).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+    await expect(lease.release()).rejects.toMatchObject({ code: "E_LOCK_ORDER" });
+    expect(lease.state).toBe("lost");
+    await inner.release();
+    await lease.release();
+    expect(await place.other.list()).toEqual([]);
+  });
+});

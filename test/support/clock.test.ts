@@ -1,0 +1,58 @@
+import { uptime } from "node:os";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createSystemClock } from "../../src/support/clock.js";
+import { thisMachine } from "../../src/support/machine.js";
+
+vi.mock("node:os", async (original) => {
+  const os = await original<typeof import("node:os")>();
+  return { ...os, uptime: vi.fn(os.uptime) };
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+describe("the clock", () => {
+  it("STALE-8: reads the time since boot, the wall clock, and which machine and boot this is", () => {
+    const clock = createSystemClock();
+    const reading = clock();
+    expect(Math.abs(reading.wallMs - Date.now())).toBeLessThan(1_000);
+    expect(Math.abs(reading.bootMs - uptime() * 1_000)).toBeLessThan(1_000);
+    expect(reading).toMatchObject(thisMachine());
+  });
+
+  it("STALE-8: never goes back, and moves as time does", async () => {
+    const clock = createSystemClock();
+    const startedAt = clock();
+    let last = startedAt.bootMs;
+    for (let times = 0; times < 10_000; times += 1) {
+      const { bootMs } = clock();
+      expect(bootMs).toBeGreaterThanOrEqual(last);
+      last = bootMs;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(clock().bootMs - startedAt.bootMs).toBeGreaterThanOrEqual(49);
+  });
+
+  it.each([-3_600_000, -1_000, 1_000, 86_400_000])(
+    "STALE-8: a jump of the wall clock by %i ms does not move it",
+    (jump) => {
+      const clock = createSystemClock();
+      const before = clock();
+      const wall = Date.now();
+      vi.spyOn(Date, "now").mockImplementation(() => wall + jump);
+      const after = clock();
+      expect(Math.abs(after.bootMs - before.bootMs)).toBeLessThan(500);
+      expect(after.wallMs).toBe(wall + jump);
+    },
+  );
+
+  it("STALE-8: time spent suspended counts", () => {
+    const clock = createSystemClock();
+    const before = clock();
+    const [wall, sinceBoot, asleepMs] = [Date.now(), uptime(), 600_000];
+    vi.spyOn(Date, "now").mockImplementation(() => wall + asleepMs);
+    vi.mocked(uptime).mockImplementation(() => sinceBoot + asleepMs / 1_000);
+    const passed = clock().bootMs - before.bootMs;
+    expect(passed).toBeGreaterThan(asleepMs - 500);
+    expect(passed).toBeLessThan(asleepMs + 5_000);
+  });
+});

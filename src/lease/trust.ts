@@ -8,7 +8,7 @@ import type { Beating, Heart, Pulse } from "./heart.js";
 
 /** A tenth of the lease, at most a second. */
 function marginMs(leaseMs: number): number {
-  return 0;
+  return Math.min(1_000, leaseMs / 10);
 }
 
 export class Trust {

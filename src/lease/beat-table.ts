@@ -6,8 +6,8 @@
  * renewals in it and may turn it LOST. The generation tells a slot's leases apart.
  */
 
-export const SLOTS = 256;
-const SLOT_BYTES = 1024;
+export const SLOTS = 1024;
+const SLOT_BYTES = 512;
 const HEADER_BYTES = 64;
 
 const FREE = 0;

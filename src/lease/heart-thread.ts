@@ -10,7 +10,7 @@ import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf } from "./heart.js";
-import type { HeartMessage, HeartThreadSetup } from "./thread-heart.js";
+import type { HeartMessage, HeartOrder, HeartThreadSetup } from "./thread-heart.js";
 
 const LOOK_EVERY_MS = 50;
 
@@ -18,9 +18,15 @@ const { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
 const table = new BeatTable(memory);
 const clock = createSystemClock();
 const suspect = new Set<string>();
+/** Of leases that do not fit a slot, by slot and generation. */
+const longTexts = new Map<string, string>();
 let store: Promise<Store> | undefined;
 let looking = false;
 let timer: NodeJS.Timeout | undefined;
+
+function nameOf({ index, generation }: Slot): string {
+  return `${index}:${generation}`;
+}
 
 function say(message: HeartMessage): void {
   parentPort?.postMessage(message);
@@ -30,7 +36,9 @@ async function look(): Promise<void> {
   if (looking) return;
   looking = true;
   try {
-    for (let index = 0; index < SLOTS; index += 1) if (isDue(index)) await beat(index);
+    const beats: Promise<void>[] = [];
+    for (let index = 0; index < SLOTS; index += 1) if (isDue(index)) beats.push(beat(index));
+    await Promise.all(beats);
   } finally {
     looking = false;
   }
@@ -46,11 +54,16 @@ function isDue(index: number): boolean {
 
 async function beat(index: number): Promise<void> {
   const slot = table.slotAt(index);
-  const grants = JSON.parse(table.textOf(index)) as GrantRef[];
+  const text = table.textOf(index) || longTexts.get(nameOf(slot));
+  if (text === undefined) return; // Still on its way.
+  const grants = JSON.parse(text) as GrantRef[];
   const leaseMs = table.leaseMsOf(index);
   const sentAt = clock().bootMs;
   try {
     store ??= openStore(storeUrl, {}, clock);
+    store.catch(() => {
+      store = undefined;
+    });
     const { locks } = await store;
     await locks.renew(grants, null);
     if (isStill(slot)) table.renewed(index, sentAt, leaseMs);
@@ -67,7 +80,7 @@ function isStill({ index, generation }: Slot): boolean {
 }
 
 function noteSuspicion(slot: Slot, isSuspect: boolean): void {
-  const name = `${slot.index}:${slot.generation}`;
+  const name = nameOf(slot);
   if (suspect.has(name) === isSuspect) return;
   if (isSuspect) suspect.add(name);
   else suspect.delete(name);
@@ -78,8 +91,11 @@ function run(): void {
   timer ??= setInterval(() => void look(), LOOK_EVERY_MS);
 }
 
-parentPort?.on("message", (order: "run" | "rest") => {
-  if (order === "run") run();
+parentPort?.on("message", (order: HeartOrder) => {
+  if (typeof order === "object") {
+    for (const name of longTexts.keys()) if (name.startsWith(`${order.slot.index}:`)) longTexts.delete(name);
+    longTexts.set(nameOf(order.slot), order.text);
+  } else if (order === "run") run();
   else {
     clearInterval(timer);
     timer = undefined;

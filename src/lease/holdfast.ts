@@ -116,7 +116,7 @@ export class Holdfast {
     return result;
   }
 
-  /** A lease handed down by its holder: it may verify and commit and take more, not renew or release. */
+  /** A lease handed down by its holder: it may verify and commit, not renew or release. */
   async borrow(keys: string | readonly string[], token: string): Promise<BorrowedLease> {
     this.#assertOpen();
     return createBorrowedLease(this.#home, keys, token);
@@ -212,7 +212,7 @@ export class Holdfast {
     const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
     const resources = (): string[] => parsed.wants.map((want) => want.resource);
     try {
-      const { grants, waitedMs } = await untilGranted(
+      const { grants, ended, waitedMs } = await untilGranted(
         {
           wants: parsed.wants,
           waitMs: parsed.waitMs,
@@ -227,6 +227,7 @@ export class Holdfast {
         party.nonce,
       );
       const lease = new Lease(this.#home, { grants, token, since, family, detached: parsed.detached });
+      for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
       tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: this.owner, waitedMs }));
       const stop = signals.find((signal) => signal.aborted);
       if (stop !== undefined) {

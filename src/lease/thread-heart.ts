@@ -1,13 +1,13 @@
 /**
  * The heart thread, seen from the main thread. It is started with the first lease, because a program may block from the
- * very next instruction on, and told of leases through shared memory (see beat-table.ts). Leases too long for a slot, or
- * more than there are slots, fall back to a heart in the event loop, which the caller is warned of.
+ * very next instruction on, and told of leases through shared memory (see beat-table.ts); what does not fit a slot follows
+ * by message. Only leases beyond the number of slots are left to a heart in the event loop.
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../support/clock.js";
 import type { ErrorCode } from "../support/errors.js";
 import { HoldfastError } from "../support/errors.js";
-import { BeatTable, SLOT_TEXT_BYTES, SLOTS } from "./beat-table.js";
+import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot } from "./beat-table.js";
 import type { Beating, Heart, Pulse, Rhythm } from "./heart.js";
 
 /** How often the main thread shows that it makes progress. */
@@ -36,6 +36,9 @@ interface Kept {
   /** Set when the thread is gone. */
   elsewhere: Beating | null;
 }
+
+/** What the main thread tells the heart thread. */
+export type HeartOrder = "run" | "rest" | { readonly slot: Slot; readonly text: string };
 
 export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {
   const table = new BeatTable();
@@ -88,12 +91,14 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   return {
     keep(pulse): Beating {
       const text = JSON.stringify(pulse.grants);
-      const index = hasFailed || text.length > SLOT_TEXT_BYTES ? undefined : freeSlots.pop();
+      const index = hasFailed ? undefined : freeSlots.pop();
       if (index === undefined) return overflow.keep(pulse);
       if (progress === undefined) start();
       // A program that never pauses between its locks lets no timer run, and still makes progress.
       else table.progress = clock().bootMs;
-      const slot = table.fill(index, text, pulse.since, pulse.leaseMs);
+      const isLong = text.length > SLOT_TEXT_BYTES;
+      const slot = table.fill(index, isLong ? "" : text, pulse.since, pulse.leaseMs);
+      if (isLong) worker?.postMessage({ slot, text } satisfies HeartOrder);
       const lease: Kept = { pulse, elsewhere: null };
       kept[index] = lease;
       count += 1;

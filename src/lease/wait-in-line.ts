@@ -26,6 +26,7 @@ export interface Attempt {
 
 export interface Granted {
   readonly grants: readonly Grant[];
+  readonly ended: readonly Grant[];
   readonly waitedMs: number;
 }
 
@@ -33,7 +34,7 @@ export interface Granted {
 export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
   for (const signal of attempt.signals) signal.throwIfAborted();
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
-  if (first.kind === "granted") return { grants: first.grants, waitedMs: 0 };
+  if (first.kind === "granted") return { grants: first.grants, ended: first.ended, waitedMs: 0 };
   if (first.kind === "conflict") throw conflict(first.contention);
   return standInLine(attempt, first.ticketId, wakeUps, nonce);
 }
@@ -56,7 +57,7 @@ async function standInLine(
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;
-        return { grants: answer.grants, waitedMs };
+        return { grants: answer.grants, ended: answer.ended, waitedMs };
       }
       const leftMs = attempt.waitMs - waitedMs;
       if (leftMs <= 0) {
@@ -105,6 +106,7 @@ function createAlarm(signals: readonly AbortSignal[]) {
 
 function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {
   const line = queue_length === 0 ? "" : `, ${queue_length} in line`;
+  if (holder === null && queue_length === 0) return "its record in the store cannot be read";
   return holder === null
     ? `others are in line for it${line}`
     : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;

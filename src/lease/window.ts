@@ -2,7 +2,7 @@
  * A window: gates that are open only while a lease is held. Whoever opened them closes them, on success and on failure,
  * and never closes anybody else's: when the lease has passed to another holder meanwhile, the gates are that holder's now.
  */
-import { HoldfastError } from "../support/errors.js";
+import { type HoldfastError, isHoldfastError } from "../support/errors.js";
 import type { Lease } from "./lease.js";
 
 export interface Window<Gate, Result> {
@@ -16,20 +16,26 @@ export interface Window<Gate, Result> {
 export async function withWindow<Gate, Result>(lease: Lease, window: Window<Gate, Result>): Promise<Result> {
   await lease.verify();
   const gate = await window.open(lease);
+  let result: Result;
   try {
     await lease.verify();
-    return await window.apply(gate, lease);
-  } finally {
-    if (!(await isOvertaken(lease))) await window.close(gate, lease);
+    result = await window.apply(gate, lease);
+  } catch (error) {
+    if ((await takenOver(lease)) === null) await window.close(gate, lease);
+    throw error;
   }
+  const taken = await takenOver(lease);
+  if (taken !== null) throw taken;
+  await window.close(gate, lease);
+  return result;
 }
 
-/** True only when another holder is there. A lease that merely lapsed still has its own gates to close. */
-async function isOvertaken(lease: Lease): Promise<boolean> {
+/** The mismatch when another holder is there. A lease that merely lapsed still has its own gates to close. */
+async function takenOver(lease: Lease): Promise<HoldfastError | null> {
   try {
     await lease.ask();
-    return false;
+    return null;
   } catch (error) {
-    return error instanceof HoldfastError && error.code === "E_FENCING_MISMATCH";
+    return isHoldfastError(error, "E_FENCING_MISMATCH") ? error : null;
   }
 }

@@ -60,7 +60,8 @@ export interface UpgradeRequest extends Waiting {
 }
 
 export type Answer =
-  | { readonly kind: "granted"; readonly grants: readonly Grant[] }
+  /** `ended`: what was taken over from holders that are gone. */
+  | { readonly kind: "granted"; readonly grants: readonly Grant[]; readonly ended: readonly Grant[] }
   /** `ahead`: how many in line are before this request. */
   | { readonly kind: "queued"; readonly ticketId: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };

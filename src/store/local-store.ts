@@ -1,6 +1,7 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
+import { type HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Fence, GrantRef, Locks, Reader, Store } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
@@ -54,7 +55,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     commit: (grants, write) =>
       transact(grants, (view) => {
         for (const grant of grants) requireWriter(view, grant);
-        return { result: write(), changes: null };
+        return { result: runAtOnce(write), changes: null };
       }),
   };
 
@@ -71,6 +72,18 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       surroundings.close();
     },
   };
+}
+
+/** What goes on after the guard is left is not protected by it: a write that promises to finish later is refused. */
+function runAtOnce<T>(write: () => T): T {
+  if (write.constructor.name === "AsyncFunction") throw notAtOnce();
+  const result = write();
+  if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") throw notAtOnce();
+  return result;
+}
+
+function notAtOnce(): HoldfastError {
+  return invalidArgument("write", "commit runs a synchronous function, and this one returns a promise");
 }
 
 /** Whoever names a grant twice means it once. */

@@ -17,7 +17,7 @@ export function thisMachine(): Machine {
 }
 
 function readMachineId(): string {
-  return readText("/etc/machine-id") ?? `host-${hostname()}`;
+  return readText("/etc/machine-id") || `host-${hostname()}`;
 }
 
 function readBootId(): string {

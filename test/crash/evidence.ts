@@ -30,22 +30,27 @@ export interface Evidence {
 export async function observe(dir: string, reader?: Holdfast): Promise<Evidence> {
   const client = reader ?? (await worldAt(dir).open("user:observer"));
   try {
-    const grants = await client.list();
-    const chains = new Map<string, AuditEntry[]>();
-    for (const entry of [...(await client.audit.list({ limit: 50_000 }))].sort((a, b) => a.seq - b.seq)) {
-      const tree = treeOf(entry.resource);
-      chains.set(tree, [...(chains.get(tree) ?? []), entry]);
-    }
-    for (const { resource, lock_id } of grants)
-      expect((await client.inspect(resource)).grants.map((grant) => grant.lock_id)).toContain(lock_id);
-    expect(await client.audit.verify()).toMatchObject({ ok: true, bad: [] });
-    const evidence = { grants, chains };
-    expect(held(evidence)).toEqual(liveByAudit(evidence));
-    for (const chain of chains.values()) expectGrowingTokens(chain);
-    return evidence;
+    return await expectConsistent(client);
   } finally {
     await client.close();
   }
+}
+
+/** Records and audit tell the same, the chains are whole, and tokens grow. */
+export async function expectConsistent(client: Holdfast): Promise<Evidence> {
+  const grants = await client.list();
+  const chains = new Map<string, AuditEntry[]>();
+  for (const entry of [...(await client.audit.list({ limit: 50_000 }))].sort((a, b) => a.seq - b.seq)) {
+    const tree = treeOf(entry.resource);
+    chains.set(tree, [...(chains.get(tree) ?? []), entry]);
+  }
+  for (const { resource, lock_id } of grants)
+    expect((await client.inspect(resource)).grants.map((grant) => grant.lock_id)).toContain(lock_id);
+  expect(await client.audit.verify()).toMatchObject({ ok: true, bad: [] });
+  const evidence = { grants, chains };
+  expect(held(evidence)).toEqual(liveByAudit(evidence));
+  for (const chain of chains.values()) expectGrowingTokens(chain);
+  return evidence;
 }
 
 function held({ grants }: Evidence): string[] {
@@ -97,8 +102,9 @@ function expectGrowingTokens(chain: readonly AuditEntry[]): void {
   }
 }
 
-/** Every number of a tree that anybody has seen. */
-function tokensIn(tree: string, { chains }: Evidence, told: readonly Told[]): number[] {
+/** Every number of the tree of a key that anybody has seen. */
+export function tokensIn(key: string, { chains }: Evidence, told: readonly Told[]): number[] {
+  const tree = treeOf(key);
   const written = (chains.get(tree) ?? []).flatMap((entry) => [entry.fencing_token, entry.details.new_fencing_token]);
   const heard = told.filter((grant) => treeOf(grant.resource) === tree).map((grant) => grant.fencing_token);
   return [...written, ...heard].filter((token) => typeof token === "number");
@@ -137,7 +143,7 @@ export async function expectSuccessor(dir: string, keys: readonly string[], told
     }
     const lease = await client.acquire(keys, { metadata: { after: "the crash" } });
     for (const { resource, fencing_token: token } of lease.grants)
-      for (const old of tokensIn(treeOf(resource), before, told)) expect(token).toBeGreaterThan(old);
+      for (const old of tokensIn(resource, before, told)) expect(token).toBeGreaterThan(old);
     await observe(dir);
     await lease.release();
   } finally {

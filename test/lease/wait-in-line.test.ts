@@ -6,7 +6,7 @@ import type { Answer, WakeUps } from "../../src/store/contract.js";
 import { grant, key, moment, want } from "../lock/samples.js";
 
 const contention: Contention = contentionReport(key("k"), [grant("k")], [], moment(0));
-const granted: Answer = { kind: "granted", grants: [grant("k")] };
+const granted: Answer = { kind: "granted", grants: [grant("k")], ended: [] };
 const queued = (ahead: number): Answer => ({ kind: "queued", ticketId: "ticket", ahead, contention });
 
 let asked: number[];

@@ -58,7 +58,7 @@ describe("docs/formats.md", () => {
   it("AUDIT-1 has the fields of an entry, and every event", async () => {
     const [entry] = await ours.audit.list();
     expect(Object.keys(documented("## Audit entry"))).toEqual(Object.keys(entry ?? {}));
-    const events = [...text.matchAll(/^\| `([a-z_]+)` \| .* \| .* \|$/gm)].map(([, event]) => event);
+    const events = [...text.matchAll(/^\|\s*`([a-z_]+)`\s*\|.*\|.*\|$/gm)].map(([, event]) => event);
     expect([...AUDIT_EVENTS].filter((event) => !events.includes(event))).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 /**
  * Where things are in a file store:
  *
- *   store.json                      schema, settings, the floor under the fences of new trees
- *   store.guard                     kernel-locked while store.json is written
+ *   store.json, store.guard         schema and settings, and the lock to write them
+ *   floor.json, floor.guard         the floor under the fences of new trees, and the lock to raise it
  *   alive/<nonce>                   proofs of life
  *   ops/<id>.json                   a step over several trees has been decided (exists only while it is carried out)
  *   locks/<tree>/guard              kernel-locked during every step on the tree; never deleted

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
+import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { assertLocalFileSystem, probeFileSystem, sweepProbes } from "../../support/file-system.js";
@@ -10,22 +11,25 @@ import { enterAll, openGuard } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
 import { createLocalStore } from "../local-store.js";
+import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
 import { openProofFolder } from "../surroundings.js";
 import { BlockFile } from "./block-file.js";
 import { FenceFloor } from "./fence-floor.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { FileLedger } from "./ledger.js";
+import { createFileRecords } from "./records.js";
 
 interface StoreRecord {
   readonly schema_version: number;
   readonly settings: Settings;
+  readonly machine: MachineRecord;
 }
 
 export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });
   const layout = layoutOf(resolve(place));
   prepareFolder(layout);
-  const settings = await agreeOnSettings(layout, stated);
+  const settings = await agree(layout, stated, clock());
   const floor = new FenceFloor(layout.root);
   const ledger = new FileLedger(`file:${layout.root}`, layout, floor, settings, clock);
   await ledger.settleLeftovers();
@@ -46,7 +50,9 @@ function prepareFolder({ root, locks, ops }: Layout): void {
   if (isNew) probeFileSystem(root);
 }
 
-async function agreeOnSettings({ root }: Layout, stated: Partial<Settings>): Promise<Settings> {
+async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): Promise<Settings> {
+  const { root } = layout;
+  const machine = machineRecord(now);
   const guard = openGuard(join(root, "store.guard"));
   const file = new BlockFile<StoreRecord>(join(root, "store.json"));
   await enterAll([guard], root);
@@ -54,12 +60,16 @@ async function agreeOnSettings({ root }: Layout, stated: Partial<Settings>): Pro
     const record = file.read();
     if (record === null) {
       const settings = firstSettings(stated);
-      file.write({ schema_version: SCHEMA_VERSION, settings }, true);
+      file.write({ schema_version: SCHEMA_VERSION, settings, machine }, true);
       return settings;
     }
     if (record.schema_version > SCHEMA_VERSION)
       throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${file.path} was written by a newer version of holdfast`);
     assertAgree(record.settings, stated);
+    if (isOtherMachine(record.machine, now)) {
+      assertNothingForeign(createFileRecords(layout), now, `file:${root}`);
+      file.write({ ...record, machine }, true);
+    }
     return record.settings;
   } finally {
     guard.leave();

@@ -45,7 +45,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
   const grants = issue(view, request, decision.covers, context);
   const gone = decision.ends.map((ending) => ending.grant);
   return {
-    result: { kind: "granted", grants },
+    result: { kind: "granted", grants, ended: gone },
     changes: {
       adds: grants,
       drops: gone,

@@ -13,7 +13,7 @@ import { nestedIn } from "./release.js";
 
 export function upgrade(view: LedgerView, request: UpgradeRequest, context: OperationContext): Outcome<Answer> {
   const current = requireOwn(view, request.grant);
-  if (current.mode === "write") return { result: { kind: "granted", grants: [current] }, changes: null };
+  if (current.mode === "write") return { result: { kind: "granted", grants: [current], ended: [] }, changes: null };
   if (current.mode === "read")
     throw invalidArgument("mode", `a reader cannot upgrade: take ${current.resource} as upgradeable from the start`);
 
@@ -37,12 +37,13 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
     const { party } = request;
     return standInLine(view, near, decision, { wants, waiting: request, party, ticket, upgradeOf: current.lockId });
   }
+  const ended = decision.ends.map((ending) => ending.grant);
   const upgraded: Grant = { ...current, mode: "write", fencingToken: view.mint(treeOf(current.resource)) };
   return {
-    result: { kind: "granted", grants: [upgraded] },
+    result: { kind: "granted", grants: [upgraded], ended },
     changes: {
       updates: [upgraded],
-      drops: decision.ends.map((ending) => ending.grant),
+      drops: ended,
       ticketDrops: ticket === null ? [] : [ticket],
       durable: current.detached,
       audit: [

@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { Grant } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
 import { newLockId } from "../../lock/lock-id.js";
-import { isExpired } from "../../lock/profile.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor } from "./context.js";
 import { findOwn, notHeld, requireOwn } from "./live-grant.js";
+import { nestedIn } from "./release.js";
 
 export function renew(view: LedgerView, refs: readonly GrantRef[], leaseMs: number | null): Outcome<readonly Grant[]> {
   const renewed = refs.map((ref): Grant => {
@@ -27,12 +27,16 @@ export function resume(
   const old = refs.map((ref) => {
     const grant = findOwn(view, ref);
     if (grant === null) throw notHeld(ref.resource, `somebody has ended your grant on ${ref.resource} meanwhile`);
-    if (!isExpired(grant, view.now))
-      throw new HoldfastError("E_INVALID_ARGUMENT", `the lease on ${ref.resource} has not run out: renew it`);
     if (grant.cover !== null)
       throw new HoldfastError("E_LOCK_EXPIRED", `${ref.resource} nests in another lease: resume that one`);
     return grant;
   });
+  const inner = nestedIn(view.near(old.map((grant) => grant.resource)), old);
+  if (inner.length > 0)
+    throw new HoldfastError(
+      "E_LOCK_ORDER",
+      `${inner.map((grant) => grant.resource).join(", ")} nests in what is to be resumed and must be released first`,
+    );
   const resumed = old.map(
     (grant): Grant => ({
       ...grant,

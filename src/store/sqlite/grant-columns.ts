@@ -13,8 +13,6 @@ export const COLUMNS = `lock_id, resource, mode, owner, holder_id, nonce, proof,
 interface RareDetails {
   /** Of a record written by a newer version. */
   readonly schema_version?: number;
-  /** Of a record written by a newer version. */
-  readonly schema_version?: number;
   readonly profile?: Profile;
   readonly permits?: number;
   readonly detached?: true;

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Settings } from "../../lock/settings.js";
+import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
 import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
@@ -9,6 +10,7 @@ import { assertLocalFileSystem, probeFileSystem } from "../../support/file-syste
 import { enterAll } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { createLocalStore } from "../local-store.js";
+import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
 import { openProofFolder } from "../surroundings.js";
 import { Database } from "./database.js";
 import { SqliteLedger } from "./ledger.js";
@@ -31,6 +33,7 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
       if (isNew) syncFolder(folder);
       database.opened();
       const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
+      claimForThisMachine(database, ledger, clock());
       return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings));
     } catch (error) {
       database.close();
@@ -39,6 +42,16 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
   } finally {
     turnstile.leave();
   }
+}
+
+/** Inside the turnstile. `E_CONFIG` while something is held from the machine on record. */
+function claimForThisMachine(database: Database, { records, url }: SqliteLedger, now: Instant): void {
+  const text = database.prepare("SELECT value FROM settings WHERE name = 'machine'").get()?.[0];
+  const recorded = typeof text === "string" ? (JSON.parse(text) as MachineRecord) : null;
+  if (isOtherMachine(recorded, now)) assertNothingForeign(records, now, url);
+  else if (recorded !== null) return;
+  const machine = JSON.stringify(machineRecord(now));
+  database.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('machine', ?)").get(machine);
 }
 
 function prepareFolder(folder: string, isNew: boolean): void {

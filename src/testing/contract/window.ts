@@ -64,18 +64,19 @@ export const window: Chapter = {
     assert.deepEqual(log, []);
   },
 
-  async "RUN-3: gates that have passed to another holder are left alone"(bench) {
+  async "RUN-3: gates that have passed to another holder are left alone, and the caller hears of it"(bench) {
     const a = await bench.client();
     const user = await bench.client({ owner: "user:ann" });
     const lease = await a.acquire("runtime:gates");
     const { log, window } = gates();
-    await withWindow(
+    const work = withWindow(
       lease,
       window(async () => {
         await user.break("runtime:gates", { reason: "test" });
         await user.acquire("runtime:gates");
       }),
     );
+    await refusal(work, "E_FENCING_MISMATCH");
     assert.deepEqual(log, ["open", "apply gate"]);
   },
 

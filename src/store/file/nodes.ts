@@ -18,6 +18,11 @@ export interface NodeContent {
   readonly grants: readonly StoredGrant[];
 }
 
+/** What a node is to hold, and whether that must survive a power cut, as a release of a detached grant must. */
+export interface NodeChange extends NodeContent {
+  readonly durable?: true;
+}
+
 export interface Found {
   readonly grants: Grant[];
   readonly unreadable: UnreadableGrant[];
@@ -69,13 +74,13 @@ export class NodeFiles {
   }
 
   /**
-   * How many grants there are below the tree's own key. After a restart (at `bootedAt`), files that the power cut left
-   * torn are removed: what outlives the machine is never written so that it can tear.
+   * How many grants there are below the tree's own key. Files that tore when the machine last went down, before
+   * `bootedAt`, are removed: what outlives the machine is never written so that it can tear.
    */
-  count(bootedAt: number | null): number {
+  count(bootedAt: number): number {
     const found = nothingFound();
     const folder = nodeFolder(this.#folder, this.#tree);
-    if (bootedAt !== null) this.#removeTorn(folder, bootedAt);
+    this.#removeTorn(folder, bootedAt);
     this.#walk(folder, found, false);
     return found.grants.length + found.unreadable.length;
   }
@@ -94,17 +99,22 @@ export class NodeFiles {
   }
 
   /** Puts a node into its new state. Doing it again changes nothing. */
-  write({ resource, grants }: NodeContent, durable: boolean): void {
+  write({ resource, grants, durable }: NodeChange): void {
     const path = nodeFile(this.#folder, resource);
     this.#read.delete(path);
-    const mustLast = durable || grants.some((grant) => grant.store?.detached);
+    const mustLast = durable ?? grants.some((grant) => grant.store?.detached);
     try {
       if (grants.length === 0) removeFile(path);
       else this.#put(path, Buffer.from(`${JSON.stringify({ resource, grants })}\n`), mustLast);
-      if (grants.length === 0 && mustLast) syncFolder(dirname(path));
+      if (grants.length === 0 && mustLast) this.#syncRemoval(path);
     } catch (error) {
       throw ioError(error, "write", path);
     }
+  }
+
+  #syncRemoval(path: string): void {
+    const folder = dirname(path);
+    if (statSync(folder, { throwIfNoEntry: false }) !== undefined) syncFolder(folder);
   }
 
   #put(path: string, bytes: Buffer, durable: boolean): void {

@@ -30,7 +30,7 @@ import { type ChainStory, endAfterRestart, readStory } from "./chain.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { LineFile, NOBODY } from "./line-file.js";
-import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
+import { decodeInto, type Found, type NodeChange, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
 
 /** Numbers reserved by one write that reaches the disk. */
 const FENCE_BLOCK = 1_000;
@@ -48,8 +48,9 @@ export interface TreeRecord {
   /** False: nobody is in line, line.json need not be read. */
   readonly waiting: boolean;
   readonly grants: readonly StoredGrant[];
-  readonly pending?: readonly NodeContent[];
-  readonly op?: { readonly id: string; readonly next: TreeRecord };
+  readonly pending?: readonly NodeChange[];
+  /** `durable`: once carried out it must survive a power cut, since its decision goes then. */
+  readonly op?: { readonly id: string; readonly next: TreeRecord; readonly durable?: true };
 }
 
 /** A node's new content, and what it says if all of it could be understood. */
@@ -243,7 +244,8 @@ export class FileTree {
   announce(step: TreeStep, id: string): void {
     this.#appendAudit(step);
     const next = step.images.length === 0 ? step.record : { ...step.record, pending: pendingOf(step) };
-    this.#write({ ...this.record, op: { id, next } }, step.durable);
+    const op = step.durable ? { id, next, durable: true as const } : { id, next };
+    this.#write({ ...this.record, op }, step.durable);
   }
 
   /**
@@ -334,17 +336,17 @@ export class FileTree {
     this.#isNew = false;
   }
 
-  #settle(record: TreeRecord, { id, next }: NonNullable<TreeRecord["op"]>): TreeRecord {
+  #settle(record: TreeRecord, { id, next, durable }: NonNullable<TreeRecord["op"]>): TreeRecord {
     const { op: _, ...before } = record;
     const isDecided = this.#decisions.isMade(id);
     const settled = isDecided ? next : before;
     if (!isDecided) this.#audit.truncate(before.audit.bytes);
-    this.#write(settled, false);
+    this.#write(settled, durable === true);
     return settled;
   }
 
-  #finish(record: TreeRecord, pending: readonly NodeContent[]): TreeRecord {
-    for (const { resource, grants } of pending) this.#nodes.write({ resource, grants }, false);
+  #finish(record: TreeRecord, pending: readonly NodeChange[]): TreeRecord {
+    for (const change of pending) this.#nodes.write(change);
     const { pending: _, ...finished } = record;
     this.#write(finished, false);
     return finished;
@@ -391,7 +393,7 @@ export class FileTree {
       fence: start,
       fence_reserved: reserved ?? (highestToken > 0 ? start : start + FENCE_BLOCK),
       audit: end,
-      below: this.#nodes.count(null),
+      below: this.#nodes.count(bootedAt(now)),
       waiting: false,
       grants: [],
     };
@@ -457,6 +459,6 @@ function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
   );
 }
 
-function pendingOf({ images }: TreeStep): NodeContent[] {
-  return images.map(({ resource, grants }) => ({ resource, grants }));
+function pendingOf({ images, durable }: TreeStep): NodeChange[] {
+  return images.map(({ resource, grants }) => (durable ? { resource, grants, durable } : { resource, grants }));
 }

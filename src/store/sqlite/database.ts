@@ -130,7 +130,16 @@ export class Database {
     }
   }
 
+  /**
+   * The driver keeps a connection until its statements are collected as garbage, and so nobody would be the last one, who
+   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy.
+   */
   close(): void {
+    try {
+      this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch {
+      // The WAL stays, and is as good.
+    }
     this.#driver.close();
   }
 }

@@ -6,9 +6,8 @@
  * A new tree, or one whose row was lost, starts from the time in milliseconds: above any number it may have had, since
  * nobody takes a lock a thousand times a second for long.
  */
-import type { Key } from "../../lock/key.js";
+import { type Key, MAX_KEYS } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
-import { MAX_KEYS } from "../ledger.js";
 import type { Boots } from "./boots.js";
 import type { Trees } from "./trees.js";
 

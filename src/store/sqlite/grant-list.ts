@@ -3,7 +3,7 @@
  * top-level keys are not, so the trees are gone through in their order; the two are merged.
  */
 import type { Grant } from "../../lock/grant.js";
-import { type Key, treeOf } from "../../lock/key.js";
+import type { Key } from "../../lock/key.js";
 import { lockIdPrefix } from "../../lock/lock-id.js";
 import type { ListPage } from "../contract.js";
 import type { Boots } from "./boots.js";
@@ -56,7 +56,7 @@ export class GrantList {
   }
 
   #tops(prefix: Key | null, behind: Place, limit: number): Row[] {
-    if (prefix !== null) return prefix === treeOf(prefix) ? this.#topsOf(prefix, behind, limit) : [];
+    if (prefix !== null) return this.#topsOf(prefix, behind, limit);
     const found = this.#topsOf(behind.resource, behind, limit);
     for (let tree = behind.resource; found.length < limit; ) {
       const trees = this.#selectTrees.all(tree, TREES_AT_ONCE);
@@ -69,7 +69,7 @@ export class GrantList {
   }
 
   #topsOf(tree: string, behind: Place, limit: number): Row[] {
-    if (tree < behind.resource) return [];
+    if (tree < behind.resource || tree.includes("/")) return [];
     const prefix = lockIdPrefix(tree);
     const from = tree === behind.resource && behind.lockId > prefix ? behind.lockId : prefix;
     return this.#selectTop.all(from, prefix + BEHIND_ALL, tree, limit);

@@ -10,12 +10,8 @@ export const COLUMNS = `lock_id, resource, mode, owner, holder_id, nonce, proof,
   heartbeat_ts, lease_expires, lease_ms, boot, renewed_boot_ms, renewals, metadata, details`;
 
 /** Left out where it is what most grants have. */
-type RareDetails = {}
-<<<<<<< ours
-  /** Of a record written by a newer version. */
-=======
+interface RareDetails {
   /** Set by a later version to what only it understands. */
->>>>>>> theirs
   readonly schema_version?: number;
   readonly profile?: Profile;
   readonly permits?: number;

@@ -134,8 +134,7 @@ describe("grants", () => {
 
   it("STORE-2: of another machine are not judged: nobody works beside them", async () => {
     await (await boot("one machine").open("agent:before")).acquire("alpha", { ttl: "24h" });
-    const client = await boot("another machine").open("agent:after");
-    await expect(client.acquire("alpha")).rejects.toMatchObject({ code: "E_CONFIG" });
+    await expect(boot("another machine").open("agent:after")).rejects.toMatchObject({ code: "E_CONFIG" });
   });
 
   it("STORE-2: a detached one below counts although tree.json is older than it", async () => {

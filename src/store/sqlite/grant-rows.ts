@@ -6,6 +6,7 @@ import type { Grant, Proof, UnreadableGrant } from "../../lock/grant.js";
 import { ancestorsOf, type Key, treeOf } from "../../lock/key.js";
 import { lockIdPrefix } from "../../lock/lock-id.js";
 import { isoTime } from "../../lock/time.js";
+import { HoldfastError } from "../../support/errors.js";
 import type { Boots } from "./boots.js";
 import type { Database } from "./database.js";
 import { COLUMNS, rareDetailsOf, toGrant } from "./grant-columns.js";
@@ -20,6 +21,7 @@ export interface FoundGrants {
 }
 
 export class GrantRows {
+  readonly #path: string;
   readonly #boots: Boots;
   readonly #insert: Statement;
   readonly #update: Statement;
@@ -32,6 +34,7 @@ export class GrantRows {
   #lastProofText = "";
 
   constructor(database: Database, boots: Boots) {
+    this.#path = database.path;
     this.#boots = boots;
     this.#insert = database.prepare(`INSERT INTO dal_locks (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`);
     this.#update = database.prepare(
@@ -95,13 +98,13 @@ export class GrantRows {
     this.#delete.get(grant.lockId);
   }
 
-  /** Null also for one that cannot be read: nobody can prove to be its holder. */
   find(lockId: string): Grant | null {
     const row = this.#select.get(lockId);
+    if (row === undefined) return null;
     try {
-      return row === undefined ? null : toGrant(row, this.#boots);
-    } catch {
-      return null;
+      return toGrant(row, this.#boots);
+    } catch (cause) {
+      throw new HoldfastError("E_STORE_CORRUPT", `${this.#path}: the grant ${lockId} cannot be read`, { cause });
     }
   }
 

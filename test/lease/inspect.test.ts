@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { key } from "../lock/samples.js";
+import { openWorkplace, pass, type Workplace } from "./workplace.js";
+
+let place: Workplace;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  place = openWorkplace();
+});
+afterEach(() => vi.useRealTimers());
+
+describe("inspect", () => {
+  it("LOCK-12: shows who stands in line, and not who has lost the place", async () => {
+    await place.holdfast.acquire("k", { ttl: "1h", metadata: { why: "test" } });
+    const party = { owner: "agent:gone", holderId: "host:gone:1:1", nonce: "gone", proof: { kind: "none" } } as const;
+    await place.locks.acquire({
+      wants: [{ resource: key("k"), mode: "read", permits: null }],
+      party,
+      tokenHash: "new",
+      leaseMs: 1_000,
+      graceMs: null,
+      detached: true,
+      metadata: {},
+      presented: [],
+      strictOrder: false,
+      mustSteal: false,
+      waitMs: 60_000,
+      ticketId: null,
+    });
+    expect((await place.other.inspect("k")).waiters).toEqual([
+      {
+        ticket_id: expect.any(String),
+        number: expect.any(Number),
+        owner: "agent:gone",
+        holder_id: "host:gone:1:1",
+        wants: [{ resource: "k", mode: "read" }],
+        waiting_since: new Date().toISOString(),
+      },
+    ]);
+    await pass(2_000);
+    expect((await place.other.inspect("k")).waiters).toEqual([]);
+  });
+
+  it("LOCK-5: tells an expired grant from a held one", async () => {
+    await place.holdfast.acquire("k", { ttl: "2s", detached: true });
+    expect((await place.other.inspect("k")).state).toBe("held");
+    await pass(2_000);
+    expect(await place.other.inspect("k")).toMatchObject({ state: "expired", grants: [{ resource: "k" }] });
+  });
+});

@@ -12,7 +12,7 @@ const HEADER_BYTES = 64;
 
 const FREE = 0;
 export const KEPT = 1;
-export const LOST = 2;
+const LOST = 2;
 
 /** Int32 fields of a slot. */
 const STATE = 0;

@@ -4,30 +4,30 @@
  */
 import { channel } from "node:diagnostics_channel";
 
-export interface AcquiredEvent {
+interface AcquiredEvent {
   readonly resources: readonly string[];
   readonly mode: string;
   readonly owner: string;
   readonly waitedMs: number;
 }
-export interface ReleasedEvent {
+interface ReleasedEvent {
   readonly resources: readonly string[];
   readonly mode: string;
   readonly owner: string;
   readonly heldMs: number;
 }
-export interface RefusedEvent {
+interface RefusedEvent {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly code: string;
   readonly queueLength: number;
 }
-export interface LostEvent {
+interface LostEvent {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly code: string;
 }
-export interface StolenEvent {
+interface StolenEvent {
   readonly resource: string;
   readonly owner: string;
 }

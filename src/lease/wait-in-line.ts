@@ -112,7 +112,7 @@ function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention
     : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;
 }
 
-export function conflict(contention: Contention): HoldfastError {
+function conflict(contention: Contention): HoldfastError {
   return new HoldfastError("E_LOCK_CONFLICT", `${contention.resource} is not free: ${inTheWay(contention)}`, {
     details: { contention },
   });

@@ -21,7 +21,7 @@ export interface Witness {
   hasActiveJob(owner: string): boolean;
 }
 
-export type RecoveryReason = "lease_expired" | "process_dead";
+type RecoveryReason = "lease_expired" | "process_dead";
 
 export interface Recovery {
   readonly reason: RecoveryReason;

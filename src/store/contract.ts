@@ -5,7 +5,7 @@
  *
  * A store does not wait for locks, beat hearts or retry: that is written once, above.
  */
-import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
+import type { AuditEntry, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
@@ -164,5 +164,3 @@ export interface Store {
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
   close(): Promise<void>;
 }
-
-export type { AuditEvent };

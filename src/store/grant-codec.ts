@@ -16,7 +16,7 @@ import type { Key } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
 
 /** The store's own part of a grant. */
-export interface GrantDetails {
+interface GrantDetails {
   readonly token_hash: string;
   readonly profile: Profile;
   readonly permits: number | null;
@@ -38,7 +38,7 @@ export function encodeGrant(grant: Grant): StoredGrant {
   return { ...toRecord(grant), store: detailsOf(grant) };
 }
 
-export function detailsOf(grant: Grant): GrantDetails {
+function detailsOf(grant: Grant): GrantDetails {
   return {
     token_hash: grant.tokenHash,
     profile: grant.profile,

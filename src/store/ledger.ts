@@ -45,9 +45,6 @@ export interface Outcome<T> {
   readonly changes: Changes | null;
 }
 
-/** Limits how many trees, and so how many fences, one step can need. */
-export const MAX_KEYS = 64;
-
 export interface Ledger {
   readonly url: string;
   readonly settings: Settings;

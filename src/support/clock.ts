@@ -6,7 +6,7 @@
 import { uptime } from "node:os";
 import { thisMachine } from "./machine.js";
 
-export interface ClockReading {
+interface ClockReading {
   readonly wallMs: number;
   readonly bootMs: number;
   readonly bootId: string;

@@ -14,7 +14,7 @@ export function needing(hook: Hook, proof: (bench: Bench) => Promise<void>): Pro
   return Object.assign(proof, { needs: hook });
 }
 
-export interface MortalProcess {
+interface MortalProcess {
   readonly pid: number;
   kill(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { MODES, type Mode } from "../../src/lock/mode.js";
 export const CLIENTS = 4;
 
 /** Where everything happens. `%` stands for the history's own name, so that histories can share a store. */
-export const PLACES = [
+const PLACES = [
   "%a",
   "%a/x",
   "%a/x/1",

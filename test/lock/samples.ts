@@ -82,10 +82,10 @@ export function at(ms: number, who: Witness = witness()): Circumstances {
 
 /** A small world of keys in which most pairs are related somehow. */
 export const KEYS = ["a", "a/x", "a/x/1", "a/y", "b", "b/map:m", "project:p", "project:p/map:m", "map:q"] as const;
-export const SEMAPHORES = ["a/s", "s"] as const;
+const SEMAPHORES = ["a/s", "s"] as const;
 
 export const anyKey = fc.constantFrom(...KEYS).map(key);
-export const anyMode = fc.constantFrom(...MODES);
+const anyMode = fc.constantFrom(...MODES);
 export const anyWant: fc.Arbitrary<Want> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ resource: anyKey, mode: anyMode, permits: fc.constant(null) }) },
   {

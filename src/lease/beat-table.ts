@@ -14,6 +14,10 @@ const FREE = 0;
 export const KEPT = 1;
 const LOST = 2;
 
+/** Int32 fields of the header, behind the sign of progress. */
+const BEATING = 2;
+const ENDING = 3;
+
 /** Int32 fields of a slot. */
 const STATE = 0;
 const GENERATION = 1;
@@ -49,6 +53,27 @@ export class BeatTable {
   }
   set progress(bootMs: number) {
     this.#floats[0] = bootMs;
+  }
+
+  /** The heart thread is at work in the store. */
+  get isBeating(): boolean {
+    return Atomics.load(this.#ints, BEATING) === 1;
+  }
+  set isBeating(is: boolean) {
+    Atomics.store(this.#ints, BEATING, is ? 1 : 0);
+    Atomics.notify(this.#ints, BEATING);
+  }
+
+  /** The main thread is about to end: begin nothing more. */
+  get isEnding(): boolean {
+    return Atomics.load(this.#ints, ENDING) === 1;
+  }
+  set isEnding(is: boolean) {
+    Atomics.store(this.#ints, ENDING, is ? 1 : 0);
+  }
+
+  waitForStep(atMostMs: number): void {
+    Atomics.wait(this.#ints, BEATING, 1, atMostMs);
   }
 
   /** Main thread: fills a free slot. The state is written last, so that the heart never reads half a line. */

@@ -10,7 +10,7 @@ import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf } from "./heart.js";
-import type { HeartMessage, HeartOrder, HeartThreadSetup } from "./thread-heart.js";
+import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
 const LOOK_EVERY_MS = 50;
 
@@ -20,7 +20,8 @@ const clock = createSystemClock();
 const suspect = new Set<string>();
 /** Of leases that do not fit a slot, by slot and generation. */
 const longTexts = new Map<string, string>();
-let store: Promise<Store> | undefined;
+let opening: Promise<Store> | undefined;
+let store: Store | undefined;
 let looking = false;
 let timer: NodeJS.Timeout | undefined;
 
@@ -35,11 +36,13 @@ function say(message: HeartMessage): void {
 async function look(): Promise<void> {
   if (looking) return;
   looking = true;
+  table.isBeating = true;
   try {
     const beats: Promise<void>[] = [];
-    for (let index = 0; index < SLOTS; index += 1) if (isDue(index)) beats.push(beat(index));
+    for (let index = 0; index < SLOTS && !table.isEnding; index += 1) if (isDue(index)) beats.push(beat(index));
     await Promise.all(beats);
   } finally {
+    table.isBeating = false;
     looking = false;
   }
 }
@@ -60,11 +63,7 @@ async function beat(index: number): Promise<void> {
   const leaseMs = table.leaseMsOf(index);
   const sentAt = clock().bootMs;
   try {
-    store ??= openStore(storeUrl, {}, clock);
-    store.catch(() => {
-      store = undefined;
-    });
-    const { locks } = await store;
+    const { locks } = await openedStore();
     await locks.renew(grants, null);
     if (isStill(slot)) table.renewed(index, sentAt, leaseMs);
     noteSuspicion(slot, false);
@@ -72,6 +71,18 @@ async function beat(index: number): Promise<void> {
     const isUnknown = !(error instanceof HoldfastError) || error.retryable || error.code === "E_IO";
     if (isUnknown) noteSuspicion(slot, true);
     else if (table.lose(slot)) say({ kind: "lost", ...slot, code: error.code, message: error.message });
+  }
+}
+
+/** One that could not be opened is tried again with the next beat. */
+async function openedStore(): Promise<Store> {
+  opening ??= openStore(storeUrl, {}, clock);
+  try {
+    store = await opening;
+    return store;
+  } catch (error) {
+    opening = undefined;
+    throw error;
   }
 }
 
@@ -91,14 +102,27 @@ function run(): void {
   timer ??= setInterval(() => void look(), LOOK_EVERY_MS);
 }
 
+function rest(): void {
+  clearInterval(timer);
+  timer = undefined;
+}
+
+/** Between two steps, so never out of the middle of one: the store is closed whatever still waits for its guard. */
+async function end(): Promise<void> {
+  rest();
+  await store?.close();
+  process.exit();
+}
+
+function noteLongText({ slot, text }: LongText): void {
+  for (const name of longTexts.keys()) if (name.startsWith(`${slot.index}:`)) longTexts.delete(name);
+  longTexts.set(nameOf(slot), text);
+}
+
 parentPort?.on("message", (order: HeartOrder) => {
-  if (typeof order === "object") {
-    for (const name of longTexts.keys()) if (name.startsWith(`${order.slot.index}:`)) longTexts.delete(name);
-    longTexts.set(nameOf(order.slot), order.text);
-  } else if (order === "run") run();
-  else {
-    clearInterval(timer);
-    timer = undefined;
-  }
+  if (typeof order === "object") noteLongText(order);
+  else if (order === "run") run();
+  else if (order === "rest") rest();
+  else void end();
 });
 run();

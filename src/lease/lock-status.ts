@@ -1,6 +1,6 @@
 /** The status of a key as people and scripts see it. */
 import { type GrantRecord, toRecord } from "../lock/grant.js";
-import { isExpired } from "../lock/profile.js";
+import { isExpired, ticketStands } from "../lock/profile.js";
 import { profileOf } from "../lock/settings.js";
 import { type Instant, isoTime } from "../lock/time.js";
 import type { Inspection } from "../store/contract.js";
@@ -31,14 +31,16 @@ export function toStatus(found: Inspection, now: Instant): LockStatus {
     resource: found.resource,
     state: isHeld ? "held" : found.grants.length > 0 ? "expired" : "free",
     grants: found.grants.map(toRecord),
-    waiters: found.waiters.map((ticket) => ({
-      ticket_id: ticket.ticketId,
-      number: ticket.number,
-      owner: ticket.owner,
-      holder_id: ticket.holderId,
-      wants: ticket.wants.map(({ resource, mode }) => ({ resource, mode })),
-      waiting_since: isoTime(ticket.enteredAt.wallMs),
-    })),
+    waiters: found.waiters
+      .filter((ticket) => ticketStands(ticket, now))
+      .map((ticket) => ({
+        ticket_id: ticket.ticketId,
+        number: ticket.number,
+        owner: ticket.owner,
+        holder_id: ticket.holderId,
+        wants: ticket.wants.map(({ resource, mode }) => ({ resource, mode })),
+        waiting_since: isoTime(ticket.enteredAt.wallMs),
+      })),
     fencing_token: found.fencingToken,
     profile: profileOf(found.resource, found.settings),
   };

@@ -38,7 +38,12 @@ interface Kept {
 }
 
 /** What the main thread tells the heart thread. */
-export type HeartOrder = "run" | "rest" | { readonly slot: Slot; readonly text: string };
+export type HeartOrder = "run" | "rest" | "end" | LongText;
+
+export interface LongText {
+  readonly slot: Slot;
+  readonly text: string;
+}
 
 export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {
   const table = new BeatTable();
@@ -50,6 +55,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   let hasFailed = false;
   let idleSince = 0;
 
+  const order = (what: HeartOrder): void => worker?.postMessage(what);
   const start = (): void => {
     table.progress = clock().bootMs;
     if (worker === undefined) {
@@ -58,7 +64,8 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       worker.unref();
       worker.on("message", hear);
       worker.on("error", fail);
-    } else worker.postMessage("run");
+      leaveInPeace(table);
+    } else order("run");
     progress = setInterval(showProgress, PROGRESS_EVERY_MS);
     progress.unref();
   };
@@ -71,7 +78,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const rest = (): void => {
     clearInterval(progress);
     progress = undefined;
-    worker?.postMessage("rest");
+    order("rest");
   };
   const hear = (message: HeartMessage): void => {
     const pulse = kept[message.index]?.pulse;
@@ -98,7 +105,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       else table.progress = clock().bootMs;
       const isLong = text.length > SLOT_TEXT_BYTES;
       const slot = table.fill(index, isLong ? "" : text, pulse.since, pulse.leaseMs);
-      if (isLong) worker?.postMessage({ slot, text } satisfies HeartOrder);
+      if (isLong) order({ slot, text });
       const lease: Kept = { pulse, elsewhere: null };
       kept[index] = lease;
       count += 1;
@@ -123,7 +130,37 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     async close() {
       clearInterval(progress);
       await overflow.close();
-      await worker?.terminate();
+      table.isEnding = true;
+      beating.delete(table);
+      if (worker !== undefined && !hasFailed) await ended(worker);
     },
   };
+}
+
+/** Asked, not torn out: a thread terminated in the middle of a step would leave the store open behind it. */
+async function ended(worker: Worker): Promise<void> {
+  const exit = new Promise((resolve) => worker.once("exit", resolve));
+  worker.ref();
+  worker.postMessage("end" satisfies HeartOrder);
+  await exit;
+}
+
+/** Longer than a step takes, shorter than anybody notices. */
+const LAST_STEP_MS = 200;
+const beating = new Set<BeatTable>();
+let isListening = false;
+
+/**
+ * A program that just exits tears its threads out, and a driver that wants to report an error at that moment takes the
+ * process down with it, exit code and all. So it waits for the step at hand.
+ */
+function leaveInPeace(table: BeatTable): void {
+  if (!isListening) process.on("exit", waitForLastSteps);
+  isListening = true;
+  beating.add(table);
+}
+
+function waitForLastSteps(): void {
+  for (const table of beating) table.isEnding = true;
+  for (const table of beating) table.waitForStep(LAST_STEP_MS);
 }

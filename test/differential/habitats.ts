@@ -14,6 +14,7 @@ import { thisMachine } from "../../src/support/machine.js";
 
 export interface Habitat {
   readonly name: string;
+  /** Opened several times: each look goes through another opening, as if another process came. */
   readonly store: Store;
   readonly now: () => Instant;
   /** Clocks only move forward: to a moment, and by some time. */
@@ -27,6 +28,7 @@ export interface Habitat {
 }
 
 const SETTINGS: Partial<Settings> = { profiles: { "project:": "dal", "worktree:": "lease", "vault:": "strict" } };
+const OPENINGS = 3;
 /** Nothing here has to survive a power cut, so nothing has to wait for a disk. */
 const IN_MEMORY = "/dev/shm";
 const START_MS = 1_800_000_000_000;
@@ -45,14 +47,28 @@ function createClock() {
   };
 }
 
+/** One after the other, and again from the start. */
+function createTurn(openings: readonly Store[]): () => Store {
+  let turn = 0;
+  return () => {
+    turn += 1;
+    const opening = openings[turn % openings.length];
+    if (opening === undefined) throw new RangeError("nothing is open");
+    return opening;
+  };
+}
+
 export async function openMemoryHabitat(): Promise<Habitat> {
   const { clock, goTo, pass } = createClock();
   const url = `memory:differential-${process.pid}`;
-  const store = openMemoryStore(url, SETTINGS, clock);
+  const openings = Array.from({ length: OPENINGS }, () => openMemoryStore(url, SETTINGS, clock));
+  const next = createTurn(openings);
   const clients = new Map<string, Store>();
   return {
     name: "memory",
-    store,
+    get store() {
+      return next();
+    },
     now: clock,
     goTo,
     pass,
@@ -65,7 +81,9 @@ export async function openMemoryHabitat(): Promise<Habitat> {
       void clients.get(nonce)?.close();
       clients.delete(nonce);
     },
-    close: () => store.close(),
+    async close() {
+      for (const opening of openings) await opening.close();
+    },
   };
 }
 
@@ -76,13 +94,17 @@ async function openFolderHabitat(
 ): Promise<Habitat> {
   const { clock, goTo, pass } = createClock();
   const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), `holdfast-differential-${name}-`));
-  const store = await open(folder, clock);
+  const openings: Store[] = [];
+  for (let times = 0; times < OPENINGS; times += 1) openings.push(await open(folder, clock));
+  const next = createTurn(openings);
   const alive = join(folder, "alive");
   mkdirSync(alive, { recursive: true });
   const clients = new Map<string, number>();
   return {
     name,
-    store,
+    get store() {
+      return next();
+    },
     now: clock,
     goTo,
     pass,
@@ -103,7 +125,7 @@ async function openFolderHabitat(
         closeSync(fd);
         unlinkSync(join(alive, nonce));
       }
-      await store.close();
+      for (const opening of openings) await opening.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

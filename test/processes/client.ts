@@ -63,7 +63,7 @@ export class Client {
   }
 
   static async start({ env, ...options }: StartOptions): Promise<Client> {
-    const child = spawn(process.execPath, [CLIENT, JSON.stringify(options)], {
+    const child = spawn(process.execPath, ["--expose-gc", CLIENT, JSON.stringify(options)], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
       env: { ...process.env, ...env },
     });

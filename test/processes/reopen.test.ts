@@ -30,4 +30,22 @@ describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
     for (const count of times) expect(count).toBeGreaterThan(1);
     await expectSoundHistory(await scene.open());
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "LIB-1: closing while the heart beats, with the store under load, leaves nothing open and nothing broken",
+    async () => {
+      await using scene = new Scene(kind);
+      const [one, two, noise] = await scene.startThree();
+      const keys = (name: string): string[] => Array.from({ length: 8 }, (_, at) => `beating/${name}-${at}`);
+      await one.call("reopenBeating", keys("warm-up"), 500);
+      const before = (await one.call("reopenBeating", [], 0)) as { openFiles: number };
+      const [after] = (await Promise.all([
+        one.call("reopenBeating", keys("one"), 6_000),
+        two.call("reopenBeating", keys("two"), 6_000),
+        noise.loop("beating/noise", { holdMs: 0, forMs: 6_000, wait: "20s" }),
+      ])) as [{ times: number; openFiles: number }, unknown, unknown];
+      expect(after.times).toBeGreaterThan(1);
+      expect(after.openFiles).toBeLessThanOrEqual(before.openFiles + 4);
+    },
+  );
 });

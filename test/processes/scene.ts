@@ -106,6 +106,16 @@ export class Scene {
     while ((await holdfast.inspect(key)).state !== "held") await sleep(5);
   }
 
+  /** Resolves when the grant on the key has been renewed after that time. */
+  async untilRenewed(key: string, after: Date): Promise<void> {
+    const holdfast = await this.open();
+    for (;;) {
+      const { grants } = await holdfast.inspect(key);
+      if ((grants[0]?.last_renewed_at ?? "") > after.toISOString()) return;
+      await sleep(20);
+    }
+  }
+
   /** Entries of this kind, in the order of time. */
   async entries(event: AuditEvent): Promise<readonly AuditEntry[]> {
     const holdfast = await this.open();

@@ -157,4 +157,13 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     await held.commit(scene.file("result"), "kept");
     await expect(other.acquire("tree/work", { wait: "100ms" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
   });
+
+  it("STORE-6: a heart that could not reach the store at first beats when it can", async () => {
+    await using scene = new Scene(kind);
+    const [holder, blocker] = await scene.startTwo({ heartbeat: "500ms" });
+    const blocking = await blocker.acquire("tree/else");
+    await holder.acquire("tree/work", { ttl: "20s" });
+    await blocking.commitAndBlock(7_000);
+    await scene.untilRenewed("tree/work", new Date());
+  });
 });

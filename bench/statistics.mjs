@@ -15,6 +15,7 @@ export function ratioOf(ours, peer) {
   return spreadOf(ours.map((value, round) => value / peer[round]));
 }
 
+/** The median, and between which values the middle half lies. */
 export function spreadOf(values) {
-  return { value: median(values), low: Math.min(...values), high: Math.max(...values) };
+  return { value: median(values), low: quantile(values, 0.25), high: quantile(values, 0.75) };
 }

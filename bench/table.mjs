@@ -1,9 +1,9 @@
 // Rows of results as an aligned table.
 //
-// A row: `what` is measured, `ours` and `peer` as text, the `ratio` with its lowest and highest round, and the `goal`, which
+// A row: `what` is measured, `ours` and `peer` as text, the `ratio` with its spread, and the `goal`, which
 // is `{ atLeast }` or `{ atMost }` or null for a line that is only there to be looked at.
 
-const HEAD = ["", "Holdfast", "peer", "result (spread)", "goal", ""];
+const HEAD = ["", "Holdfast", "peer", "result (middle half)", "goal", ""];
 
 export function show(rows) {
   const lines = [HEAD, ...rows.map(cells)];

@@ -11,6 +11,7 @@ import type { Clock } from "../../support/clock.js";
 import type { Changes, LedgerView, Outcome } from "../ledger.js";
 import type { Database } from "./database.js";
 import { OutOfNumbers } from "./fences.js";
+import { Presence } from "./presence.js";
 import type { Tables } from "./tables.js";
 import { noteAdded, noteDropped, type Tree } from "./tree.js";
 import { StepView } from "./view.js";
@@ -22,9 +23,11 @@ export class Steps {
   readonly #tables: Tables;
   readonly #view: StepView;
   readonly #clock: Clock;
+  readonly #presence: Presence;
 
   constructor(database: Database, tables: Tables, clock: Clock) {
     this.#database = database;
+    this.#presence = new Presence(database.path);
     this.#tables = tables;
     this.#view = new StepView(tables);
     this.#clock = clock;
@@ -43,6 +46,7 @@ export class Steps {
   #step<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
     if (!this.#database.tryBegin()) return "busy";
     try {
+      this.#presence.assert();
       this.#tables.trees.begin();
       const outcome = body(this.#view.at(this.#clock(), trees));
       const { changes } = outcome;

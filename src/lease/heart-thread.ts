@@ -12,7 +12,7 @@ import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf } from "./heart.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
-const LOOK_EVERY_MS = 50;
+const LOOK_EVERY_MS = 100;
 
 const { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
 const table = new BeatTable(memory);

@@ -36,12 +36,14 @@ export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], 
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return { grants: first.grants, ended: first.ended, waitedMs: 0 };
   if (first.kind === "conflict") throw conflict(first.contention);
-  return standInLine(attempt, first.ticketId, wakeUps, nonce);
+  return standInLine(attempt, first, wakeUps, nonce);
 }
+
+type Queued = Extract<Answer, { kind: "queued" }>;
 
 async function standInLine(
   attempt: Attempt,
-  ticketId: string,
+  { ticketId, ahead }: Queued,
   wakeUps: Store["wakeUps"],
   nonce: string,
 ): Promise<Granted> {
@@ -51,6 +53,7 @@ async function standInLine(
   let inLine = true;
   let report: Contention | null = null;
   try {
+    if (!listening.mayHaveMissed) await alarm.rungWithin(Math.min(attempt.waitMs, pollMs(ahead)));
     for (;;) {
       for (const signal of attempt.signals) signal.throwIfAborted();
       const answer = await attempt.ask({ waitMs: attempt.waitMs, ticketId });
@@ -64,14 +67,17 @@ async function standInLine(
         report = answer.contention;
         throw timeout(attempt.waitMs, answer.contention);
       }
-      const ahead = answer.kind === "queued" ? answer.ahead : 0;
-      await alarm.rungWithin(Math.min(leftMs, POLL_NEXT_MS * (ahead + 1), POLL_OTHERS_MS));
+      await alarm.rungWithin(Math.min(leftMs, pollMs(answer.kind === "queued" ? answer.ahead : 0)));
     }
   } finally {
     listening[Symbol.dispose]();
     alarm.dispose();
     if (inLine) await attempt.leave(ticketId, report);
   }
+}
+
+function pollMs(ahead: number): number {
+  return Math.min(POLL_NEXT_MS * (ahead + 1), POLL_OTHERS_MS);
 }
 
 /** Something to sleep on that remembers having rung while nobody slept. */

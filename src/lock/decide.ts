@@ -62,8 +62,10 @@ export function decide(near: Neighbourhood, request: Request, circumstances: Cir
   const fresh = request.wants.filter((want) => !nested.has(want.resource));
   const obstacles = findObstacles(near, fresh, request, circumstances);
   if (obstacles.refusal !== null) return obstacles.refusal;
-  const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, circumstances);
-  if (obstacles.nodes.length > 0) return blockedByHolders(obstacles, behind, request, circumstances.order);
+  const isBlocked = obstacles.nodes.length > 0;
+  const seen = isBlocked ? { ...circumstances, witness: TRUSTING } : circumstances;
+  const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, seen);
+  if (isBlocked) return blockedByHolders(obstacles, behind, request, circumstances.order);
   if (behind !== null) return { kind: "wait", holders: [], behind };
   return { kind: "grant", covers: nested, ends: obstacles.ends };
 }
@@ -227,6 +229,9 @@ function blockedByHolders(
 function mayWaitAt(node: Key, { holds, upgradeOf }: Request, order: NodeOrder): boolean {
   return holds.flatMap(nodesOf).every((own) => (upgradeOf === null ? order(node, own) > 0 : order(own, node) <= 0));
 }
+
+/** While a holder is in the way, whether those ahead in line still live changes nothing, and asking has its price. */
+const TRUSTING: Witness = { life: () => "unknown", hasActiveJob: () => false };
 
 /** The first ticket before this request that holds it back. Dead waiters are passed over. */
 function firstAhead(

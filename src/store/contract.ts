@@ -149,7 +149,12 @@ export interface BadEntry {
 /** Wakes whoever waits for a change: in this process at once, in others through the system. */
 export interface WakeUps {
   /** Calls `onWake` when this ticket may be able to go, perhaps too often. Dispose to stop listening. */
-  listen(nonce: string, ticketId: string, onWake: () => void): Disposable;
+  listen(nonce: string, ticketId: string, onWake: () => void): Listening;
+}
+
+export interface Listening extends Disposable {
+  /** A wake-up may have gone by unheard before this began: look once more. */
+  readonly mayHaveMissed: boolean;
 }
 
 export interface Store {

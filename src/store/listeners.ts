@@ -1,7 +1,9 @@
 /** Who in this process listens for wake-ups, by process nonce and ticket. */
 
+import type { Listening } from "./contract.js";
+
 export interface Listeners {
-  add(nonce: string, ticketId: string, onWake: () => void): Disposable;
+  add(nonce: string, ticketId: string, onWake: () => void, mayHaveMissed: boolean): Listening;
   /** False when nobody here waits with this ticket. */
   callOne(nonce: string, ticketId: string): boolean;
   callAll(nonce: string): void;
@@ -10,10 +12,11 @@ export interface Listeners {
 export function createListeners(): Listeners {
   const byNonce = new Map<string, Map<string, () => void>>();
   return {
-    add(nonce, ticketId, onWake) {
+    add(nonce, ticketId, onWake, mayHaveMissed) {
       const tickets = byNonce.get(nonce) ?? new Map<string, () => void>();
       byNonce.set(nonce, tickets.set(ticketId, onWake));
       return {
+        mayHaveMissed,
         [Symbol.dispose]() {
           tickets.delete(ticketId);
         },

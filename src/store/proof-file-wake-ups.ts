@@ -13,8 +13,9 @@ export function createProofFileWakeUps(dir: string): Waker {
   const listeners = createListeners();
   const watchers = new Map<string, FSWatcher>();
 
-  const startWatching = (nonce: string): void => {
-    if (watchers.has(nonce)) return;
+  /** False when it was watched already: then a wake-up waits in the event loop until somebody listens. */
+  const startWatching = (nonce: string): boolean => {
+    if (watchers.has(nonce)) return false;
     try {
       const watcher = watch(join(dir, nonce), { persistent: false }, () => listeners.callAll(nonce));
       watcher.on("error", () => stopWatching(nonce));
@@ -22,6 +23,7 @@ export function createProofFileWakeUps(dir: string): Waker {
     } catch {
       // Out of watches: the waiter polls.
     }
+    return true;
   };
   const stopWatching = (nonce: string): void => {
     watchers.get(nonce)?.close();
@@ -30,8 +32,7 @@ export function createProofFileWakeUps(dir: string): Waker {
 
   return {
     listen(nonce, ticketId, onWake) {
-      startWatching(nonce);
-      return listeners.add(nonce, ticketId, onWake);
+      return listeners.add(nonce, ticketId, onWake, startWatching(nonce));
     },
     wake(ticket) {
       if (listeners.callOne(ticket.nonce, ticket.ticketId)) return;

@@ -25,7 +25,7 @@ interface Fact {
 const KEYS = ["alpha", "alpha/b", "alpha/b/c", "beta", "beta/x/y", "gamma/z"];
 
 /** A small generator, so that a failure can be repeated from its seed. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

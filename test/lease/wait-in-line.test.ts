@@ -19,6 +19,7 @@ const wakeUps: WakeUps = {
     wake = onWake;
     isListening = true;
     return {
+      mayHaveMissed: true,
       [Symbol.dispose]() {
         isListening = false;
       },

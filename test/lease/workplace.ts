@@ -24,7 +24,11 @@ export interface Workplace {
 
 const surroundings: Surroundings = {
   witness: witness("unknown"),
-  wakeUps: { listen: () => ({ [Symbol.dispose]: () => undefined }), wake: () => undefined, close: () => undefined },
+  wakeUps: {
+    listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
+    wake: () => undefined,
+    close: () => undefined,
+  },
   prove: () => ({ kind: "none" }),
   close: () => undefined,
 };

@@ -34,7 +34,11 @@ export interface Client {
 
 const surroundings: Surroundings = {
   witness: witness(),
-  wakeUps: { listen: () => ({ [Symbol.dispose]: () => undefined }), wake: () => undefined, close: () => undefined },
+  wakeUps: {
+    listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
+    wake: () => undefined,
+    close: () => undefined,
+  },
   prove: () => ({ kind: "none" }),
   close: () => undefined,
 };

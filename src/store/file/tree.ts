@@ -90,6 +90,8 @@ export class FileTree {
   #record: TreeRecord | null = null;
   #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
   #fenceUsed = 0;
+  /** Who waits, as read in this step. */
+  #tickets: readonly Ticket[] | null = null;
   /** There is no tree.json yet. */
   #isNew = false;
 
@@ -113,6 +115,7 @@ export class FileTree {
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
   load(now: Instant): void {
     this.#nodes.forget();
+    this.#tickets = null;
     const found = this.#read(now);
     if (found === null) {
       this.#begin(now);
@@ -171,6 +174,11 @@ export class FileTree {
   }
 
   tickets(): readonly Ticket[] {
+    this.#tickets ??= this.#readLine();
+    return this.#tickets;
+  }
+
+  #readLine(): readonly Ticket[] {
     if (!this.record.waiting) return NOBODY;
     try {
       return this.#line.read();
@@ -194,7 +202,9 @@ export class FileTree {
   writeLine(tickets: readonly Ticket[]): void {
     const waiting = tickets.length > 0;
     if (waiting !== this.record.waiting) this.#write({ ...this.record, waiting }, false);
+    this.#tickets = null;
     this.#line.write(tickets);
+    this.#tickets = tickets;
   }
 
   /** What the changes make of this tree. Writes nothing. */

@@ -44,7 +44,7 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
       hasActiveJob: () => false,
     },
     wakeUps: {
-      listen: (nonce, ticketId, onWake) => listeners.add(nonce, ticketId, onWake),
+      listen: (nonce, ticketId, onWake) => listeners.add(nonce, ticketId, onWake, true),
       wake: (ticket) => void listeners.callOne(ticket.nonce, ticket.ticketId),
       close() {},
     },

@@ -20,8 +20,7 @@ const clock = createSystemClock();
 const suspect = new Set<string>();
 /** Of leases that do not fit a slot, by slot and generation. */
 const longTexts = new Map<string, string>();
-let opening: Promise<Store> | undefined;
-let store: Store | undefined;
+let store: Promise<Store> | undefined;
 let looking = false;
 let timer: NodeJS.Timeout | undefined;
 
@@ -76,12 +75,11 @@ async function beat(index: number): Promise<void> {
 
 /** One that could not be opened is tried again with the next beat. */
 async function openedStore(): Promise<Store> {
-  opening ??= openStore(storeUrl, {}, clock);
+  store ??= openStore(storeUrl, {}, clock);
   try {
-    store = await opening;
-    return store;
+    return await store;
   } catch (error) {
-    opening = undefined;
+    store = undefined;
     throw error;
   }
 }
@@ -107,10 +105,14 @@ function rest(): void {
   timer = undefined;
 }
 
-/** Between two steps, so never out of the middle of one: the store is closed whatever still waits for its guard. */
+/**
+ * Between two steps, never out of the middle of one, nor out of loading the store, which would leave its files open. The
+ * store is closed whatever still waits for its guard.
+ */
 async function end(): Promise<void> {
   rest();
-  await store?.close();
+  const opened = await store?.catch(() => undefined);
+  await opened?.close();
   process.exit();
 }
 

@@ -60,7 +60,13 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     table.progress = clock().bootMs;
     if (worker === undefined) {
       const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
-      worker = new Worker(new URL("./heart-thread.js", import.meta.url), { workerData, stdout: false, stderr: false });
+      worker = new Worker(new URL("./heart-thread.js", import.meta.url), {
+        workerData,
+        stdout: false,
+        stderr: false,
+        // The thread closes what it opened. Node, closing it once more, could hit a file this thread has opened since.
+        trackUnmanagedFds: false,
+      });
       worker.unref();
       worker.on("message", hear);
       worker.on("error", fail);

@@ -14,8 +14,8 @@ import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thr
 
 const LOOK_EVERY_MS = 100;
 
-const { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
-const table = new BeatTable(memory);
+let { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
+let table = new BeatTable(memory);
 const clock = createSystemClock();
 const suspect = new Set<string>();
 /** Of leases that do not fit a slot, by slot and generation. */
@@ -100,6 +100,13 @@ function run(): void {
   timer ??= setInterval(() => void look(), LOOK_EVERY_MS);
 }
 
+/** Takes up the work of another heart. */
+function serve(setup: HeartThreadSetup): void {
+  ({ storeUrl, memory, rhythm } = setup);
+  table = new BeatTable(memory);
+  run();
+}
+
 function rest(): void {
   clearInterval(timer);
   timer = undefined;
@@ -113,7 +120,10 @@ async function end(): Promise<void> {
   rest();
   const opened = await store?.catch(() => undefined);
   await opened?.close();
-  process.exit();
+  store = undefined;
+  suspect.clear();
+  longTexts.clear();
+  say({ kind: "idle" });
 }
 
 function noteLongText({ slot, text }: LongText): void {
@@ -122,7 +132,8 @@ function noteLongText({ slot, text }: LongText): void {
 }
 
 parentPort?.on("message", (order: HeartOrder) => {
-  if (typeof order === "object") noteLongText(order);
+  if (typeof order === "object" && "storeUrl" in order) serve(order);
+  else if (typeof order === "object") noteLongText(order);
   else if (order === "run") run();
   else if (order === "rest") rest();
   else void end();

@@ -22,6 +22,7 @@ export interface HeartThreadSetup {
 }
 
 export type HeartMessage =
+  | { readonly kind: "idle" }
   | {
       readonly kind: "lost";
       readonly index: number;
@@ -38,7 +39,7 @@ interface Kept {
 }
 
 /** What the main thread tells the heart thread. */
-export type HeartOrder = "run" | "rest" | "end" | LongText;
+export type HeartOrder = "run" | "rest" | "end" | LongText | HeartThreadSetup;
 
 export interface LongText {
   readonly slot: Slot;
@@ -60,13 +61,9 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     table.progress = clock().bootMs;
     if (worker === undefined) {
       const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
-      worker = new Worker(new URL("./heart-thread.js", import.meta.url), {
-        workerData,
-        stdout: false,
-        stderr: false,
-        // The thread closes what it opened. Node, closing it once more, could hit a file this thread has opened since.
-        trackUnmanagedFds: false,
-      });
+      worker = idle.pop();
+      if (worker === undefined) worker = new Worker(THREAD, { workerData, stdout: false, stderr: false });
+      else order(workerData);
       worker.unref();
       worker.on("message", hear);
       worker.on("error", fail);
@@ -87,6 +84,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     order("rest");
   };
   const hear = (message: HeartMessage): void => {
+    if (message.kind === "idle") return;
     const pulse = kept[message.index]?.pulse;
     if (pulse === undefined || table.slotAt(message.index).generation !== message.generation) return;
     if (message.kind === "suspect") pulse.onSuspect(message.isSuspect);
@@ -138,17 +136,35 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       await overflow.close();
       table.isEnding = true;
       beating.delete(table);
-      if (worker !== undefined && !hasFailed) await ended(worker);
+      if (worker === undefined || hasFailed) return;
+      await untilIdle(worker);
+      worker.off("message", hear).off("error", fail).unref();
+      idle.push(worker);
     },
   };
 }
 
-/** Asked, not torn out: a thread terminated in the middle of a step would leave the store open behind it. */
-async function ended(worker: Worker): Promise<void> {
-  const exit = new Promise((resolve) => worker.once("exit", resolve));
+const THREAD = new URL("./heart-thread.js", import.meta.url);
+
+/**
+ * Threads whose heart was closed wait here for the next one. None is ended before the process is: in tearing a thread
+ * down Node may close a file number twice, and the second time it can be the guard that another thread has just opened.
+ */
+const idle: Worker[] = [];
+
+async function untilIdle(worker: Worker): Promise<void> {
   worker.ref();
-  worker.postMessage("end" satisfies HeartOrder);
-  await exit;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      worker.off("message", hear).off("exit", done);
+      resolve();
+    };
+    const hear = (message: HeartMessage): void => {
+      if (message.kind === "idle") done();
+    };
+    worker.on("message", hear).on("exit", done);
+    worker.postMessage("end" satisfies HeartOrder);
+  });
 }
 
 /** Longer than a step takes, shorter than anybody notices. */

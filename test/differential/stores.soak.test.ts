@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { openSideBySide, type SideBySide } from "./side-by-side.js";
 
-const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 4 : 60;
-const HISTORIES_A_ROUND = 500;
+const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 2 : 100;
+const HISTORIES_A_ROUND = 300;
 
 describe("the same history, for a long time", () => {
   let stores: SideBySide;

@@ -4,9 +4,6 @@
  *
  * One transition is one step that a crash cannot split. Between two steps the process may die, its operation may fail,
  * its lease may run out, or the power may go.
- *
- * Without DEEP the key is the tree's own, and its grant is part of the tree's record. With DEEP it lies below, and its
- * grant has a file of its own, written behind the record that announces it.
  */
 
 #ifndef CLIENTS
@@ -24,13 +21,8 @@
 #ifndef CUTS /* power cuts */
 #define CUTS 1
 #endif
-#ifndef DEEP
-#define DEEP 0
-#endif
 #define BLOCK 2 /* fence numbers reserved at once */
 #define FENCES (CLIENTS * ROUNDS + CUTS * BLOCK + 2)
-#define NONE 255
-#define TORN 254
 
 /* The number is in the text that the verifier prints, so that a failure names its property. ONLY looks at one. */
 #ifdef ONLY
@@ -39,39 +31,33 @@
 #define CHECK(property, holds) assert((holds) || property == 0)
 #endif
 #define FENCES_INCREASE 1 /* in the order of granting, over crashes and power cuts too */
-#define ONE_GRANT 2       /* a grant begins only where none is, or in the step that ends the one there */
+#define ONE_GRANT 2       /* at most one committed grant has not ended */
 #define CURRENT_ONLY 3    /* only the current, unexpired grant commits or is renewed */
 #define NO_LOST_UPDATE 4  /* the value counts every accepted increment, so every acknowledged one */
-#define AUDIT_COMPLETE 5  /* what is on record is what the audit says */
+#define AUDIT_COMPLETE 5  /* every grant and every end has its entry, and the files say what the audit says */
 #define NOT_TAKEN_AWAY 6  /* a grant is ended by its owner, or when it is expired or its process is dead */
 /* 7, no waiter is stuck for good, is the verifier's own check for invalid end states. */
 
 /* ---- On disk ---- */
 
-/* The record of the tree. All of it is one write. */
-byte fence;          /* the last number given out */
-byte grant;          /* the fence of the grant on record, or 0 */
-byte pending = NONE; /* DEEP: what the file of the node is to say */
-bool old_boot;       /* the record was written before the last power cut */
-
-byte node; /* DEEP: the fence that the file of the node names, 0 for no file, TORN while it is being written */
-
-/* The audit, cut down to what matters: the grant without an end. */
-byte live;        /* by the entries that the record counts */
-byte tail = NONE; /* by one more entry that stands behind them and is not counted */
-bool hole;        /* an entry that the record counts is not there */
-bool unnoted;     /* a power cut took entries or the record, and the audit does not say so */
-
-byte reserved; /* synced before any fence up to it is used, so it outlives a power cut */
-byte value;    /* what the lock protects; the caller's write is taken to be atomic and durable */
-
-/* Part of the grant on record; kept by fence, because a fence names a grant for good. */
-typedef Lease {
-  byte owner;
+typedef File {
+  byte owner; /* 0: there is no such file */
   bool expired;
   bool dead /* the owner's process is gone: what the liveness check would find */
 }
-Lease lease[FENCES];
+File file[FENCES]; /* grant files, named by their fence */
+byte files;        /* how many there are */
+
+/* The audit, cut down to what matters: the grant without an end, the fence of the last grant, and the last entry. */
+byte audit_live;
+byte audit_last; /* used after a power cut only */
+byte entry_grant; /* of an entry that the head does not cover yet: what it grants and what it ends */
+byte entry_end;
+
+byte head_fence;    /* the last fence given out */
+bool head_old_boot; /* the head was written before the last power cut */
+byte reserved;      /* synced before any fence up to it is used, so it outlives a power cut */
+byte value;         /* what the lock protects; the caller's write is taken to be atomic and durable */
 
 /* ---- The system ---- */
 
@@ -83,194 +69,174 @@ bool answering[CLIENTS + 1]; /* has written and not been told so yet */
 /* ---- For the properties only ---- */
 
 byte last_granted; /* outlives everything */
-byte before_last;  /* the grant on record before the last commit: what a power cut may bring back */
-byte cut_off;      /* the last grant before the last power cut: up to here no holder is left */
 byte written;      /* accepted increments */
 byte acknowledged; /* increments whose caller was told */
 byte uncertain;    /* increments whose caller died or got an error instead */
 
 byte i; /* scratch within one step, 0 between steps */
 
-#if DEEP
-#define HELD node
-#else
-#define HELD grant
-#endif
-#define TO_BE_FOUND (pending != NONE -> pending : HELD) /* by whoever takes the guard next */
-#define RECOVERABLE(f) (lease[f].expired || lease[f].dead)
-#define CAN_EXPIRE(f) (lease[f].owner != 0 && !lease[f].expired)
+#define RECOVERABLE(f) (file[f].expired || file[f].dead)
+#define CAN_EXPIRE(f) (file[f].owner != 0 && !file[f].expired)
 
-/* Holds whenever no guarded operation is half done. A power cut may leave a dead grant on record that the audit does not
-   know any more, or the other way round: record and entries reach the disk on their own. */
-#define AS_THE_AUDIT_SAYS(f) ((f) == live || ((f) <= cut_off && live <= cut_off))
+inline put(f) {
+  files = files + (file[f].owner == 0);
+  file[f].owner = me;
+  file[f].expired = false;
+  file[f].dead = false
+}
+
+inline remove(f) {
+  files = files - (file[f].owner != 0);
+  file[f].owner = 0;
+  file[f].expired = false;
+  file[f].dead = false
+}
+
+/* The lowest fence that has a file, or 0. */
+inline look(f) {
+  i = 1;
+  do
+  :: i < FENCES && file[i].owner == 0 -> i++
+  :: else -> break
+  od;
+  f = (i < FENCES -> i : 0);
+  i = 0
+}
+
+/* Exactly the grant that the audit calls live has a file. Holds whenever no guarded operation is half done. */
 inline check_settled() {
-  CHECK(AUDIT_COMPLETE, AS_THE_AUDIT_SAYS(HELD) && !hole && !unnoted && pending == NONE && !old_boot)
+  CHECK(AUDIT_COMPLETE, files == (audit_live != 0));
+  CHECK(AUDIT_COMPLETE, audit_live == 0 || file[audit_live].owner != 0)
 }
 
 /* ---- Steps under the guard ---- */
 
-/* What an entry says is decided by what follows it in the same step: a grant begins, or one ends. */
-inline check_change(to) {
-  CHECK(FENCES_INCREASE, to == 0 || to > last_granted);
-  CHECK(ONE_GRANT, to == 0 || AS_THE_AUDIT_SAYS(old));
-  CHECK(AUDIT_COMPLETE, to != 0 || AS_THE_AUDIT_SAYS(old));
-  CHECK(NOT_TAKEN_AWAY, old == 0 || (to == 0 && lease[old].owner == me) || RECOVERABLE(old));
-  last_granted = (to != 0 -> to : last_granted);
-  if
-  :: to != 0 -> lease[to].owner = me; lease[to].expired = false; lease[to].dead = false
-  :: else
-  fi
-}
-
-/* THE COMMIT: chain head, fence and grant in one write. */
-inline write_record(to) {
+/* The commit point of a grant. A steal ends the old grant in the same entry; otherwise `ends` is 0. */
+inline append_grant(f, ends) {
   d_step {
-    check_change(to);
-    before_last = HELD;
-#ifdef COUNTER_IN_RECORD
-    fence = to; /* the counter goes away with the grant */
-#else
-    fence = (to != 0 -> to : fence);
-#endif
-    live = tail;
-    tail = NONE;
-#if DEEP
-    pending = to
-#else
-    grant = to
-#endif
+    CHECK(FENCES_INCREASE, f > last_granted);
+    CHECK(ONE_GRANT, audit_live == ends);
+    CHECK(NOT_TAKEN_AWAY, ends == 0 || RECOVERABLE(ends));
+    last_granted = f;
+    audit_live = f;
+    entry_grant = f;
+    entry_end = ends
   }
 }
 
-inline write_node(to) {
-  node = TORN;
-  node = to
+inline append_end(f) {
+  d_step {
+    CHECK(AUDIT_COMPLETE, f != 0 && f == audit_live);
+    CHECK(NOT_TAKEN_AWAY, file[f].owner == me || RECOVERABLE(f));
+    audit_live = 0;
+    entry_grant = 0;
+    entry_end = f
+  }
 }
 
-/* Afterwards nobody looks at what was pending any more. */
-inline finish() {
-#if DEEP
-#ifdef CLEAR_FIRST
-  d_step { i = pending; pending = NONE; after = i; i = 0 };
-  write_node(after);
+/* Marks the last entry as applied. `f` is 0 when it grants nothing. */
+inline write_head(f) {
+  d_step {
+#ifdef COUNTER_IN_RECORD
+    head_fence = f; /* the counter goes away with the record */
 #else
-  write_node(pending);
-  pending = NONE;
+    head_fence = (f != 0 -> f : head_fence);
 #endif
-#endif
-  after = 0
+    entry_grant = 0;
+    entry_end = 0
+  }
 }
 
-/* One step of the store: the held grant becomes `to`, a new one or none. */
-inline change(to) {
-#ifdef NODE_FIRST
-  write_node(to);
-#endif
-#ifdef AUDIT_AFTER
-  d_step { hole = true; tail = to; write_record_now(to) };
-  hole = false;
-#else
-  tail = to; /* append the entry behind the counted end */
-#ifdef SPLIT_COMMIT
-  d_step { live = tail; tail = NONE };
-  d_step { tail = to; live = old; write_record_now(to) };
-#else
-  write_record(to);
-#endif
-#endif
-#ifdef NODE_FIRST
-  pending = NONE;
-#else
-  finish();
-#endif
-  skip
-}
-
-/* The same as write_record, inside somebody else's step. */
-inline write_record_now(to) {
-  check_change(to);
-  before_last = HELD;
-  fence = (to != 0 -> to : fence);
-  live = tail;
-  tail = NONE;
-#if DEEP
-  pending = to
-#else
-  grant = to
-#endif
-}
-
-/*
- * After a power cut any unsynced write may be missing. Numbers go on behind the reserved block. When the chain is shorter
- * than the record counts, or there is no record, that goes into the audit by the very write that mends it.
- */
-inline mend() {
-#ifdef MEND_TWO_STEPS
-  d_step { mended_fence(); hole = false; old_boot = false };
-  unnoted = false
-#else
+inline remove_ended(f) {
   if
-  :: unnoted -> tail = live /* append the note: it neither grants nor ends */
-  :: else
-  fi;
-  d_step { mended_fence(); hole = false; unnoted = false; old_boot = false; tail = NONE }
-#endif
-}
-
-inline mended_fence() {
-#ifdef NO_RESERVE
-  skip
-#else
-  fence = (reserved > fence -> reserved : fence)
-#endif
-}
-
-#ifdef NO_REDO
-#define HALF_DONE (old_boot || pending != NONE)
-#else
-#define HALF_DONE (old_boot || pending != NONE || tail != NONE)
-#endif
-
-/* A crash may stop this too; doing it again from the start must end the same. */
-inline repair() {
-#if DEEP
-  if
-  :: pending != NONE ->
-#ifdef NO_REDO
-    pending = NONE
-#else
-    finish()
-#endif
-  :: else
-  fi;
-#endif
-  if
-  :: old_boot ->
-#ifdef CUT_LIKE_CRASH
-    old_boot = false
-#else
-    mend()
-#endif
-  :: else
-  fi;
-  if
-#ifdef TAIL_COUNTS
-  :: tail != NONE -> d_step { live = tail; tail = NONE }
-#else
-  :: tail != NONE -> tail = NONE
-  :: tail != NONE -> skip /* who knows the record as it is need not look; the next entry is written over it */
-#endif
+  :: f != 0 -> d_step { remove(f) }
   :: else
   fi
+}
+
+/* The head covers an entry only after the files show it: what the head covers is never looked at again. */
+inline apply(grants, ends) {
+#ifdef HEAD_FIRST
+  write_head(grants);
+  remove_ended(ends)
+#else
+  remove_ended(ends);
+  write_head(grants)
+#endif
+}
+
+/* Any number up to the end of the reserved block may have been given out before the power cut. */
+inline restart_head() {
+  d_step {
+#ifdef NO_RESERVE
+    head_fence = (audit_last > head_fence -> audit_last : head_fence);
+#else
+    head_fence = reserved;
+#endif
+    head_old_boot = false;
+    audit_last = 0;
+    entry_grant = 0;
+    entry_end = 0
+  }
+}
+
+/* After a power cut any unsynced write may be missing, so neither the head nor a file proves anything. */
+inline recover_from_cut() {
+#ifdef CUT_LIKE_CRASH
+  restart_head()
+#else
+  if
+  :: audit_live != 0 -> audit_live = 0 /* appends the end of a grant whose process cannot be alive */
+  :: else
+  fi;
+  do
+  :: files != 0 -> d_step { look(old); remove(old); old = 0 }
+  :: else -> restart_head(); break
+  od
+#endif
+}
+
+#ifdef NO_REPLAY
+#define HALF_DONE head_old_boot
+#else
+#define HALF_DONE (head_old_boot || entry_grant != 0 || entry_end != 0 || file[head_fence + 1].owner != 0)
+#endif
+
+/* A grant file above the last committed fence was written, but never committed. */
+inline remove_uncommitted() {
+  if
+  :: file[head_fence + 1].owner != 0 -> d_step { remove(head_fence + 1) }
+  :: else
+  fi
+}
+
+/* A crash may stop this too; doing it again from the start must end the same. */
+inline replay() {
+  if
+  :: head_old_boot -> recover_from_cut()
+  :: else
+  fi;
+#ifdef NO_REPLAY
+  true
+#else
+#ifdef CLEAN_FIRST
+  remove_uncommitted();
+#endif
+  if
+  :: entry_grant != 0 || entry_end != 0 -> apply(entry_grant, entry_end)
+  :: else
+  fi;
+  remove_uncommitted()
+#endif
 }
 
 /* Whoever takes the guard first settles what its last holder left half done, then looks for a grant. */
 inline take_guard() {
   if
-  :: d_step { guard == 0 && !HALF_DONE -> guard = me; late = lease[mine].expired; check_settled(); old = HELD }
-  :: d_step { guard == 0 && HALF_DONE -> guard = me; late = lease[mine].expired };
-    repair();
-    d_step { check_settled(); old = HELD }
+  :: d_step { guard == 0 && !HALF_DONE -> guard = me; late = file[mine].expired; check_settled(); look(old) }
+  :: d_step { guard == 0 && HALF_DONE -> guard = me; late = file[mine].expired };
+    replay();
+    d_step { check_settled(); look(old) }
   fi
 }
 
@@ -283,25 +249,20 @@ inline free_guard() {
 
 /* ---- A process that uses the lock ---- */
 
-/* By the fence alone: a record of that number is the grant that got it, because no number is given out twice. */
+/* By the fence alone: a file with that number is the grant that got it, because no number is given out twice. */
 #ifdef IGNORE_EXPIRY
-#define STILL_MINE (old == mine)
+#define STILL_MINE (file[mine].owner != 0)
 #else
-#define STILL_MINE (old == mine && !lease[mine].expired)
+#define STILL_MINE (file[mine].owner != 0 && !file[mine].expired)
 #endif
 
 active [CLIENTS] proctype Client() {
   byte me = _pid + 1;
   byte rounds = ROUNDS;
-  byte mine;  /* the fence it believes to hold, or 0 */
-  byte old;   /* the grant it found */
-  byte seen;  /* the value it read */
-  byte fresh; /* the fence it is about to get */
-  byte after; /* scratch */
-  bool late;  /* the lease had run out before the guard was taken */
-#ifdef RENEW_UNGUARDED
-  byte copied;
-#endif
+  byte mine; /* the fence it believes to hold, or 0 */
+  byte old;  /* the grant it found */
+  byte seen; /* the value it read */
+  bool late; /* the lease had run out before the guard was taken */
 
 life:
   {
@@ -330,12 +291,19 @@ acquire:
     d_step { guard == 0 && !HALF_DONE -> guard = me };
 #endif
     if
-    :: fence + 1 > reserved -> reserved = fence + BLOCK
+    :: head_fence + 1 > reserved -> reserved = reserved + BLOCK
     :: else
     fi;
-    d_step { fresh = fence + 1 };
-    change(fresh);
-    d_step { mine = fresh; fresh = 0; free_guard() };
+    d_step { put(head_fence + 1) };
+#ifdef AUDIT_AFTER
+    apply(head_fence + 1, old);
+    append_grant(head_fence, old);
+    write_head(head_fence);
+#else
+    append_grant(head_fence + 1, old);
+    apply(entry_grant, entry_end);
+#endif
+    d_step { free_guard(); mine = head_fence };
 
     seen = value; /* may happen long after the grant was lost */
     do
@@ -348,17 +316,10 @@ acquire:
         fi
       };
 #ifdef RENEW_UNGUARDED
-      d_step { copied = fence; free_guard() };
-      d_step { fence = copied; grant = mine; live = mine; lease[mine].expired = false; copied = 0 }
+      d_step { free_guard() };
+      d_step { put(mine) }
 #else
-      d_step {
-        CHECK(CURRENT_ONLY, mine == live && !late);
-        lease[mine].expired = false;
-#if DEEP
-        pending = mine
-#endif
-      };
-      finish();
+      d_step { CHECK(CURRENT_ONLY, mine == audit_live && !late); put(mine) };
       d_step { free_guard() }
 #endif
 
@@ -376,11 +337,11 @@ acquire:
       d_step { free_guard() };
 #endif
       if
-      :: seen = value /* reads inside the commit */
+      :: seen = value /* read inside the commit */
       :: true         /* or use what was read at the start */
       fi;
       d_step {
-        CHECK(CURRENT_ONLY, mine == live && !late);
+        CHECK(CURRENT_ONLY, mine == audit_live && !late);
         value = seen + 1;
         written++;
         answering[me] = true;
@@ -400,9 +361,9 @@ acquire:
 
 conflict: /* waits for the grant it met; a run that ends here has a waiter that is never woken */
 #ifdef WAIT_FOR_RELEASE
-    atomic { TO_BE_FOUND != old -> old = 0; goto acquire };
+    atomic { file[old].owner == 0 -> old = 0; goto acquire };
 #else
-    atomic { TO_BE_FOUND != old || RECOVERABLE(old) -> old = 0; goto acquire };
+    atomic { file[old].owner == 0 || RECOVERABLE(old) -> old = 0; goto acquire };
 #endif
 
 leaving:
@@ -412,9 +373,9 @@ leaving:
     fi;
     if
 #ifdef RELEASE_UNCONDITIONAL
-    :: old != 0 -> change(0)
+    :: old != 0 -> append_end(old); apply(0, old)
 #else
-    :: old == mine -> change(0)
+    :: old == mine -> append_end(mine); apply(0, mine)
 #endif
     :: else
     fi;
@@ -431,8 +392,6 @@ end:
       died[me] = false;
       old = 0;
       seen = 0;
-      fresh = 0;
-      after = 0;
       late = false;
       goto life
     }
@@ -453,7 +412,7 @@ inline kill(c) {
   died[c] = true;
   i = 1;
   do
-  :: i < FENCES -> lease[i].dead = lease[i].dead || lease[i].owner == c; i++
+  :: i < FENCES -> file[i].dead = file[i].dead || file[i].owner == c; i++
   :: else -> break
   od;
   i = 0;
@@ -468,7 +427,8 @@ active proctype World() {
 
 end:
   do
-  :: d_step { CAN_EXPIRE(live) -> lease[live].expired = true }
+  :: d_step { CAN_EXPIRE(audit_live) -> file[audit_live].expired = true }
+  :: d_step { CAN_EXPIRE(entry_end) -> file[entry_end].expired = true } /* ended, but its file is still there */
   :: atomic { kills > 0 -> kills--; select(c : 1 .. CLIENTS); d_step { kill(c); c = 0 } }
   :: d_step { fails > 0 && guard != 0 -> fails--; stop(guard) }
   :: atomic {
@@ -479,30 +439,42 @@ end:
         :: c <= CLIENTS -> kill(c); c++
         :: else -> break
         od;
-        c = 0;
-        old_boot = true;
-        cut_off = last_granted;
-        tail = NONE
+        head_old_boot = true;
+        entry_grant = 0;
+        entry_end = 0
       };
-      /* Of what was not synced, any part may be missing. The record is the last one, the one before it (and with it the
-         end of the chain that it counts), or none; the end of the chain may be missing under it; the file of the node is
-         the last one, the one before it, none, or torn, and then removed by whoever finds it. */
+      /* Of what was not synced, any part may be missing: grant files, the end of the audit, the head. The audit may
+         end at any earlier grant; numbers that were never granted are among those, which only adds cases. */
+      c = 1;
+      do
+      :: c < FENCES && file[c].owner == 0 -> c++
+      :: c < FENCES && file[c].owner != 0 -> d_step { remove(c); c++ }
+      :: c < FENCES && file[c].owner != 0 -> c++
+      :: c == FENCES -> break
+      od;
       if
+      :: file[last_granted].owner == 0 && last_granted > 0 -> /* a removal that did not last */
+        files++;
+        file[last_granted].owner = 1;
+        file[last_granted].dead = true
       :: true
-      :: pending == NONE -> grant = (DEEP -> grant : before_last); live = before_last; fence = 0
-      :: grant = 0; pending = NONE; fence = 0; unnoted = true
       fi;
       if
-      :: true
-      :: hole = true; unnoted = true
+      :: audit_last = last_granted
+      :: last_granted > 0 && audit_live == 0 -> audit_last = last_granted; audit_live = last_granted
+      :: last_granted > 0 ->
+        select(c : 0 .. last_granted - 1);
+        audit_last = c;
+        if
+        :: audit_live = audit_last
+        :: audit_live = 0
+        fi
       fi;
-#if DEEP
       if
-      :: node != TORN
-      :: node = before_last
-      :: node = 0
-      fi
-#endif
+      :: head_fence = 0
+      :: true
+      fi;
+      c = 0
     }
   :: timeout ->
     CHECK(NO_LOST_UPDATE, value == acknowledged + uncertain);

@@ -13,7 +13,7 @@ import { scratchFolder } from "./sweep.js";
 
 const LOOP = fileURLToPath(new URL("../fixtures/fault-sqlite-loop.mjs", import.meta.url));
 const KEYS = ["alpha", "beta", "gamma"];
-const KILLS = 40;
+const KILLS = 20;
 
 let base: string;
 

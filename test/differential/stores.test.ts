@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AUDIT_EVENTS } from "../../src/lock/audit.js";
 import { openSideBySide, type SideBySide } from "./side-by-side.js";
 
-const HISTORIES = 300;
+const HISTORIES = 160;
 /** Only a store that finds a torn chain after a crash tells of this. */
 const NOT_HERE = "chain_repaired";
 

@@ -8,9 +8,9 @@ describe.each(STORES)("a shared counter (%s)", PATIENTLY, (kind) => {
     ["around it", ["around", "borrowed"] as const],
   ])("FENCE-3: twenty processes under kills and stops lose no increment, read %s", async (_, variants) => {
     await using scene = new Scene(kind);
-    const run = await countUnderFire(scene, variants, 5_000);
+    const run = await countUnderFire(scene, variants, 2_500);
     // So that nobody takes a run in which nothing happened for a proof.
-    expect(run.kills).toBeGreaterThan(3);
+    expect(run.kills).toBeGreaterThan(1);
     expect(run.stops).toBeGreaterThan(0);
     expect(run.acks).toBeGreaterThan(3);
   });

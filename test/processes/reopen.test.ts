@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { expectSoundHistory } from "./history.js";
 import { PATIENTLY, Scene, STORES } from "./scene.js";
 
-const RUN_MS = 2_000;
+const RUN_MS = 1_200;
 
 describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
   it("STORE-6: whoever opens or closes the store disturbs nobody who uses it, on one tree or on several", async () => {
@@ -40,9 +40,9 @@ describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
       await one.call("reopenBeating", keys("warm-up"), 500);
       const before = (await one.call("reopenBeating", [], 0)) as { openFiles: string[] };
       const [after] = (await Promise.all([
-        one.call("reopenBeating", keys("one"), 4_000),
-        two.call("reopenBeating", keys("two"), 4_000),
-        noise.loop("beating/noise", { holdMs: 0, forMs: 4_000, wait: "20s" }),
+        one.call("reopenBeating", keys("one"), 1_500),
+        two.call("reopenBeating", keys("two"), 1_500),
+        noise.loop("beating/noise", { holdMs: 0, forMs: 1_500, wait: "20s" }),
       ])) as [{ times: number; openFiles: string[] }, unknown, unknown];
       expect(after.times).toBeGreaterThan(1);
       // SQLite's driver lets go of a closed database's files when the thread that had it next collects its garbage, which

@@ -1,7 +1,9 @@
-// Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind.
+// Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled:
+// a start reads a few files instead of eighty.
 import { execFileSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 rmSync(`${root}dist`, { recursive: true, force: true });
@@ -9,3 +11,20 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", 
   cwd: root,
   stdio: "inherit",
 });
+
+rmSync(`${root}dist/cli`, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  // Beside main.js stand the modules that are started as threads or processes: their names are looked up by URL.
+  entryPoints: { main: "src/cli/main.ts", "heart-thread": "src/lease/heart-thread.ts" },
+  outdir: "dist/cli",
+  bundle: true,
+  splitting: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  packages: "external",
+  chunkNames: "[name]-[hash]",
+  logLevel: "warning",
+});
+chmodSync(`${root}dist/cli/main.js`, 0o755);

@@ -1,0 +1,23 @@
+/** `holdfast config show`: what is in force, and where it comes from. */
+import { join } from "node:path";
+import { CONFIG_FILE } from "../../workspace/config.js";
+import type { Context, Outcome } from "../context.js";
+import { columns } from "../text.js";
+
+export async function run(context: Context): Promise<Outcome> {
+  const { root, store, owner, config, sources } = context.workspace();
+  const file = root === null ? null : join(root, CONFIG_FILE);
+  return {
+    data: { root, store, owner, config_file: file, config, sources },
+    text: (screen) => {
+      const rows: [string, string][] = [
+        ["root", `${root ?? "none"}${sources.root === null ? "" : ` (${sources.root})`}`],
+        ["store", `${store} (${sources.store})`],
+        ["owner", `${owner} (${sources.owner})`],
+        ["config", file ?? "none"],
+      ];
+      for (const [field, value] of Object.entries(config)) rows.push([`  ${field}`, JSON.stringify(value)]);
+      return columns(rows, screen.width);
+    },
+  };
+}

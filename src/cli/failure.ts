@@ -1,0 +1,49 @@
+/** A failure, once: as the one JSON document, or for people on stderr; and the exit code of its row in the table of errors. */
+import { ERRORS, HoldfastError } from "../support/errors.js";
+import { explainContention } from "./contention-text.js";
+import { Interrupted } from "./interrupted.js";
+import { nextSteps } from "./next-steps.js";
+import type { Screen } from "./screen.js";
+
+/** Exit code of a bug in holdfast. */
+const BUG = 70;
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly next: readonly string[];
+}
+
+/** Returns the exit code. */
+export function showError(error: unknown, command: string, screen: Screen, words: readonly string[]): number {
+  const [failure, exit] = failureOf(error, command, words);
+  if (screen.json) {
+    process.stdout.write(`${JSON.stringify({ ok: false, command, error: failure })}\n`);
+    return exit;
+  }
+  if (error instanceof Interrupted) return exit;
+  process.stderr.write(`${textOf(failure, screen)}\n`);
+  if (exit === BUG && error instanceof Error) process.stderr.write(`${error.stack ?? error.message}\n`);
+  return exit;
+}
+
+function failureOf(error: unknown, command: string, words: readonly string[]): readonly [Failure, number] {
+  if (error instanceof HoldfastError) {
+    const { code, message, retryable, details } = error;
+    return [{ code, message, retryable, details, next: nextSteps(error, command, words) }, ERRORS[code].exit];
+  }
+  if (error instanceof Interrupted)
+    return [{ code: "E_INTERRUPTED", message: error.message, retryable: true, details: {}, next: [] }, error.exit];
+  const message = error instanceof Error ? error.message : String(error);
+  const next = ["This is a bug in holdfast. Please report it with the message above and the command."];
+  return [{ code: "E_INTERNAL", message, retryable: false, details: {}, next }, BUG];
+}
+
+function textOf({ code, message, details, next }: Failure, screen: Screen): string {
+  const lines = [`${screen.paint("red", "holdfast:")} ${explainContention(details) ?? message}`];
+  const steps = next.map((step) => `  ${step}`);
+  if (steps.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...steps);
+  return lines.join("\n");
+}

@@ -1,0 +1,98 @@
+/** Help, written from the table: of everything, of a group of commands, of one. */
+import { readFileSync } from "node:fs";
+import type { Outcome } from "./context.js";
+import type { Parsed } from "./parse.js";
+import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, GROUPS } from "./row.js";
+import type { Screen } from "./screen.js";
+import { columns, wrap } from "./text.js";
+
+export function version(): Outcome {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  return { data: { version }, text: () => version };
+}
+
+export function help({ row, command }: Parsed, table: readonly CommandRow[]): Outcome {
+  if (row !== null) return { data: { help: describe(row) }, text: (screen) => helpOf(row, screen) };
+  const rows = command === "" ? table : table.filter((each) => each.name.startsWith(`${command} `));
+  return { data: { commands: rows.map(describe) }, text: (screen) => overview(rows, screen) };
+}
+
+/** The row as data: everything but the code. */
+function describe({ load: _load, ...row }: CommandRow): unknown {
+  return { ...row, usage: usageOf(row) };
+}
+
+function overview(rows: readonly CommandRow[], screen: Screen): string {
+  const parts = [
+    screen.paint("bold", "holdfast") +
+      " — locks with leases and fencing, for processes and agents that share a workspace",
+    "usage: holdfast COMMAND [ARGUMENTS] [FLAGS]",
+  ];
+  for (const group of GROUPS) {
+    const own = rows.filter((row) => row.group === group);
+    if (own.length > 0)
+      parts.push(
+        `${screen.paint("bold", group)}\n${columns(
+          own.map((row) => [row.name, row.summary]),
+          screen.width,
+        )}`,
+      );
+  }
+  parts.push(`${screen.paint("bold", "flags of every command")}\n${flagLines(GLOBAL_FLAGS, screen.width)}`);
+  parts.push("holdfast COMMAND --help says more. Durations: 500ms, 30s, 15m, 2h.");
+  return parts.join("\n\n");
+}
+
+export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">): string {
+  const { paint, width } = screen;
+  const parts = [`${paint("bold", `holdfast ${row.name}`)} — ${row.summary}`, wrap(`usage: ${usageOf(row)}`, width, 2)];
+  for (const paragraph of row.about ?? []) parts.push(wrap(paragraph, width, 0));
+  const args = [...(row.args ?? []), ...(row.rest === undefined ? [] : [row.rest])];
+  if (args.length > 0)
+    parts.push(
+      `${paint("bold", "arguments")}\n${columns(
+        args.map((arg) => [arg.name, argumentHelp(arg)]),
+        width,
+      )}`,
+    );
+  if (row.flags?.length) parts.push(`${paint("bold", "flags")}\n${flagLines(row.flags, width)}`);
+  parts.push(`${paint("bold", "flags of every command")}\n${flagLines(GLOBAL_FLAGS, width)}`);
+  if (row.examples?.length)
+    parts.push(
+      `${paint("bold", "examples")}\n${row.examples.map(([line, meaning]) => `${wrap(`# ${meaning}`, width, 2, 2)}\n  ${line}`).join("\n")}`,
+    );
+  return parts.join("\n\n");
+}
+
+/** `holdfast lock acquire KEY… [--mode MODE]`. */
+export function usageOf(row: Omit<CommandRow, "load">): string {
+  const args = (row.args ?? []).map((arg) => {
+    const name = arg.many ? `${arg.name}…` : arg.name;
+    return arg.optional ? `[${name}]` : name;
+  });
+  const flags = (row.flags ?? []).map((flag) => (flag.required ? flagForm(flag) : `[${flagForm(flag)}]`));
+  const rest = row.rest === undefined ? [] : row.rest.optional ? [`[-- ${row.rest.name}]`] : [`-- ${row.rest.name}`];
+  return ["holdfast", row.name, ...args, ...flags, ...rest].join(" ");
+}
+
+const VALUES = { text: "TEXT", duration: "DURATION", integer: "N", pairs: "NAME=VALUE", time: "TIME" } as const;
+
+/** `--ttl DURATION`. */
+export function flagForm(flag: FlagRow): string {
+  if (flag.type === "boolean") return `--${flag.name}`;
+  return `--${flag.name} ${flag.value ?? flag.choices?.join("|") ?? VALUES[flag.type]}`;
+}
+
+function argumentHelp({ help, choices }: Pick<ArgumentRow, "help" | "choices">): string {
+  return choices === undefined ? help : `${help}: ${choices.join(", ")}`;
+}
+
+function flagLines(flags: readonly FlagRow[], width: number): string {
+  const rows = flags.map((flag): readonly [string, string] => [
+    (flag.short === undefined ? "" : `-${flag.short}, `) + flagForm(flag),
+    flag.help + (flag.repeat || flag.type === "pairs" ? " (repeatable)" : ""),
+  ]);
+  return columns(rows, width);
+}

@@ -1,0 +1,26 @@
+/** What a mistyped word may have meant. */
+
+/** The word of the list that is close enough, or null. */
+export function nearest(word: string, words: readonly string[]): string | null {
+  let best: string | null = null;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const each of words) {
+    const steps = distance(word, each);
+    if (steps < least) [best, least] = [each, steps];
+  }
+  return best;
+}
+
+/** How many letters must be put in, taken out or changed. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(
+        Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)),
+      );
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

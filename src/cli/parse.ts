@@ -1,0 +1,128 @@
+/** Words on a command line → the row they mean, its arguments and flags. Everything it knows comes from the table. */
+import { HoldfastError } from "../support/errors.js";
+import { nearest } from "./nearest.js";
+import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS } from "./row.js";
+import { flagValue, type Value } from "./values.js";
+
+export interface Parsed {
+  /** Null: no command was named, only perhaps a group (`holdfast lock --help`). */
+  readonly row: CommandRow | null;
+  /** The words that were taken for a command. */
+  readonly command: string;
+  readonly args: ReadonlyMap<string, readonly string[]>;
+  readonly flags: ReadonlyMap<string, Value>;
+  /** What stood behind `--`. */
+  readonly rest: readonly string[];
+}
+
+/** `E_INVALID_ARGUMENT` with the command that shows the help as its next step. */
+export function parse(words: readonly string[], table: readonly CommandRow[]): Parsed {
+  const end = words.indexOf("--");
+  const before = [...(end < 0 ? words : words.slice(0, end))];
+  const behind = end < 0 ? [] : words.slice(end + 1);
+  const flags = new Map<string, Value>();
+  const plain: string[] = [];
+  let row: CommandRow | null = null;
+  for (let word = before.shift(); word !== undefined; word = before.shift()) {
+    if (word.startsWith("-") && word !== "-") takeFlag(word, before, flags, row);
+    else {
+      plain.push(word);
+      if (row === null) {
+        row = table.find((each) => each.name === plain.join(" ")) ?? null;
+        if (row !== null) plain.length = 0;
+      }
+    }
+  }
+  const asksOnly = flags.has("help") || flags.has("version");
+  if (row === null) {
+    const isGroup = table.some((each) => each.name.startsWith(`${plain.join(" ")} `));
+    if (plain.length > 0 && !(isGroup && asksOnly)) throw unknownCommand(plain, table);
+    return { row, command: plain.join(" "), args: new Map(), flags, rest: behind };
+  }
+  if (asksOnly) return { row, command: row.name, args: new Map(), flags, rest: behind };
+  const takesRest = row.rest !== undefined;
+  const args = placeArguments(row, takesRest ? plain : [...plain, ...behind]);
+  if (takesRest && behind.length === 0 && row.rest?.optional !== true)
+    throw usage(row, row.rest?.name ?? "--", `write -- and then ${row.rest?.name}`);
+  for (const flag of row.flags ?? [])
+    if (flag.required && !flags.has(flag.name)) throw usage(row, `--${flag.name}`, "is needed");
+  return { row, command: row.name, args, flags, rest: takesRest ? behind : [] };
+}
+
+/** Takes one flag, and the word behind it when it needs a value. */
+function takeFlag(word: string, behind: string[], flags: Map<string, Value>, row: CommandRow | null): void {
+  const [, name = "", given] = /^--?([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+  const known = [...(row?.flags ?? []), ...GLOBAL_FLAGS];
+  const flag = known.find((each) => (word.startsWith("--") ? each.name === name : each.short === name));
+  if (flag === undefined) throw unknownFlag(word, row, known);
+  if (flag.type === "boolean") {
+    if (given !== undefined) throw usage(row, `--${flag.name}`, "takes no value");
+    flags.set(flag.name, true);
+    return;
+  }
+  const text = given ?? behind.shift();
+  if (text === undefined) throw usage(row, `--${flag.name}`, "needs a value");
+  if (flags.has(flag.name) && flag.repeat !== true && flag.type !== "pairs")
+    throw usage(row, `--${flag.name}`, "was given twice");
+  flags.set(flag.name, flagValue(flag, text, flags.get(flag.name)));
+}
+
+function placeArguments(row: CommandRow, words: readonly string[]): Map<string, readonly string[]> {
+  const left = [...words];
+  const placed = new Map<string, readonly string[]>();
+  for (const arg of row.args ?? []) {
+    const own = arg.many ? left.splice(0) : left.splice(0, 1);
+    if (own.length === 0 && arg.optional !== true) throw usage(row, arg.name, "is missing");
+    for (const word of own) checkChoice(row, arg, word);
+    placed.set(arg.name, own);
+  }
+  const [extra] = left;
+  if (extra !== undefined) throw usage(row, JSON.stringify(extra), "is one word too many");
+  return placed;
+}
+
+function checkChoice(row: CommandRow, { name, choices }: ArgumentRow, word: string): void {
+  if (choices !== undefined && !choices.includes(word))
+    throw usage(row, name, `${JSON.stringify(word)} is none of ${choices.join(", ")}`);
+}
+
+function unknownFlag(word: string, row: CommandRow | null, known: readonly FlagRow[]): HoldfastError {
+  const name = word.split("=", 1)[0] ?? word;
+  const meant = nearest(
+    name,
+    known.map((flag) => `--${flag.name}`),
+  );
+  return usage(row, name, `there is no such flag${meant === null ? "" : `; did you mean ${meant}?`}`);
+}
+
+function unknownCommand(plain: readonly string[], table: readonly CommandRow[]): HoldfastError {
+  const words = plain.slice(0, 2).join(" ");
+  const below = table.filter((row) => row.name.startsWith(`${plain[0]} `)).map((row) => row.name);
+  const meant =
+    nearest(
+      words,
+      table.map((row) => row.name),
+    ) ??
+    nearest(
+      plain[0] ?? "",
+      table.map((row) => row.name),
+    );
+  const hint =
+    plain.length === 1 && below.length > 0
+      ? `; there are ${below.join(", ")}`
+      : meant === null
+        ? ""
+        : `; did you mean ${meant}?`;
+  return new HoldfastError("E_INVALID_ARGUMENT", `there is no command ${JSON.stringify(words)}${hint}`, {
+    details: { field: "command" },
+    next: [meant === null || below.length > 0 ? "holdfast --help" : `holdfast ${meant} --help`],
+  });
+}
+
+/** A usage error of this command. */
+function usage(row: CommandRow | null, field: string, message: string): HoldfastError {
+  return new HoldfastError("E_INVALID_ARGUMENT", `${field}: ${message}`, {
+    details: { field: field.replace(/^--/, "") },
+    next: [row === null ? "holdfast --help" : `holdfast ${row.name} --help`],
+  });
+}

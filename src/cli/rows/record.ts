@@ -1,0 +1,3 @@
+import type { CommandRow } from "../row.js";
+
+export const RECORD: readonly CommandRow[] = [];

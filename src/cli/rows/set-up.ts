@@ -1,0 +1,22 @@
+/** Making a workspace and looking at its configuration. */
+import type { CommandRow } from "../row.js";
+
+export const SET_UP: readonly CommandRow[] = [
+  {
+    name: "init",
+    group: "set-up",
+    summary: "make a workspace here: .holdfast/ with the store in it",
+    about: [
+      "Makes .holdfast/ in --root, or in the current folder, opens the store and records in it what everybody must agree on (levels, profiles) from holdfast.config.json. Does nothing to a workspace that is there already.",
+    ],
+    examples: [["holdfast init", "in the folder that all agents work in"]],
+    load: () => import("../commands/init.js"),
+  },
+  {
+    name: "config show",
+    group: "set-up",
+    summary: "which workspace, store, owner and settings are in force, and why",
+    examples: [["holdfast config show", "why does it use that store?"]],
+    load: () => import("../commands/config-show.js"),
+  },
+];

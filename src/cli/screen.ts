@@ -1,0 +1,62 @@
+/** What is written for people: how wide, whether in colour, and tables that fit. JSON goes around all of this. */
+
+type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+const CODES: Readonly<Record<Style, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+export interface Screen {
+  readonly width: number;
+  readonly isTerminal: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  paint(style: Style, text: string): string;
+  /** One line of a stream: JSON with `--json`, else the text; nothing with `--quiet` alone. */
+  stream(data: unknown, text: () => string): void;
+  /** Words that are no result: stderr, unless `--quiet` or `--json`. */
+  say(text: string): void;
+  /** Writes as it is, for screens that are drawn over. */
+  write(text: string): void;
+}
+
+export interface ScreenFacts {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly noColor: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const NARROWEST = 34;
+const WIDEST = 120;
+/** Of what is written to a file or a pipe. */
+const WIDTH_ELSEWHERE = 120;
+
+export function createScreen({ json, quiet, noColor, env }: ScreenFacts): Screen {
+  const { stdout } = process;
+  const isTerminal = stdout.isTTY === true;
+  const hasColor = isTerminal && !noColor && !env.NO_COLOR && env.TERM !== "dumb";
+  return {
+    get width() {
+      const columns = isTerminal ? stdout.columns || 80 : Number(env.COLUMNS) || WIDTH_ELSEWHERE;
+      return Math.min(WIDEST, Math.max(NARROWEST, columns));
+    },
+    isTerminal,
+    json,
+    quiet,
+    paint: (style, text) => (hasColor ? `\u001b[${CODES[style][0]}m${text}\u001b[${CODES[style][1]}m` : text),
+    stream(data, text) {
+      if (json) stdout.write(`${JSON.stringify(data)}\n`);
+      else if (!quiet) stdout.write(`${text()}\n`);
+    },
+    say(text) {
+      if (!json && !quiet) process.stderr.write(`${text}\n`);
+    },
+    write: (text) => void stdout.write(text),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * Where a command works: which workspace, which store, under whose name. Said on the command line, else in the
+ * environment, else in the configuration, else found: the nearest folder upwards with a `.holdfast/`.
+ *
+ * A workspace is never made in passing. A command in the wrong folder that made its own would hold locks nobody sees.
+ */
+import { existsSync, statSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { parseOwner } from "../lease/options.js";
+import type { HoldfastOptions } from "../open-holdfast.js";
+import { HoldfastError } from "../support/errors.js";
+import { userName } from "../support/machine.js";
+import { type Config, readConfig } from "./config.js";
+
+/** Where a value comes from. */
+type Source = "flag" | "environment" | "config" | "found" | "default";
+
+export interface Workspace {
+  /** Null when a store was named and there is no workspace around. */
+  readonly root: string | null;
+  readonly store: string;
+  readonly owner: string;
+  readonly config: Config;
+  readonly sources: { readonly root: Source | null; readonly store: Source; readonly owner: Source };
+}
+
+export interface Said {
+  readonly root?: string | undefined;
+  readonly store?: string | undefined;
+  readonly owner?: string | undefined;
+}
+
+export interface Place {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export const HOME = ".holdfast";
+
+/** `E_CONFIG` when there is no workspace and no store was named. */
+export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {
+  const named = said.store ?? notEmpty(env.HOLDFAST_STORE);
+  const at = rootOf(said, cwd, env, named !== undefined);
+  const config = at === null ? {} : readConfig(at.root);
+  const ownerSaid = said.owner ?? notEmpty(env.HOLDFAST_OWNER);
+  const store = storeOf(named, cwd, at?.root ?? null, config);
+  return {
+    root: at?.root ?? null,
+    store,
+    owner: parseOwner(ownerSaid ?? config.owner ?? `user:${userName()}@${hostname()}`),
+    config,
+    sources: {
+      root: at?.source ?? null,
+      store: said.store ? "flag" : named ? "environment" : config.store ? "config" : "default",
+      owner: said.owner ? "flag" : ownerSaid ? "environment" : config.owner ? "config" : "default",
+    },
+  };
+}
+
+/** What `openHoldfast` needs for this workspace. */
+export function holdfastOptions({ store, owner, config }: Workspace): HoldfastOptions {
+  const { store: _store, owner: _owner, ...rest } = config;
+  const { $schema: _schema, ...options } = rest as typeof rest & { $schema?: unknown };
+  return { ...options, store, owner };
+}
+
+/** The path of the file or folder that makes the store there, or null for a store that is not in the file system. */
+export function storeMark(store: string): string | null {
+  if (store.startsWith("sqlite:")) return store.slice("sqlite:".length);
+  if (store.startsWith("file:")) return join(store.slice("file:".length), "store.json");
+  return null;
+}
+
+function rootOf(said: Said, cwd: string, env: NodeJS.ProcessEnv, mayBeNone: boolean) {
+  const text = said.root ?? notEmpty(env.HOLDFAST_ROOT);
+  if (text !== undefined) {
+    const root = resolve(cwd, text);
+    if (!isWorkspace(root)) throw noWorkspace(`${root} is no workspace: it has no ${HOME}/`, said.root ?? text);
+    return { root, source: said.root === undefined ? ("environment" as const) : ("flag" as const) };
+  }
+  for (let root = resolve(cwd); ; root = dirname(root)) {
+    if (isWorkspace(root)) return { root, source: "found" as const };
+    if (dirname(root) === root) break;
+  }
+  if (mayBeNone) return null;
+  throw noWorkspace(`there is no workspace here: neither ${cwd} nor a folder above it has a ${HOME}/`, null);
+}
+
+/** A deliverable's folder keeps a `.holdfast/` of its own, and is no workspace for that. */
+function isWorkspace(root: string): boolean {
+  const home = join(root, HOME);
+  if (statSync(home, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  if (existsSync(join(home, "workspace.json")) || existsSync(join(home, "holdfast.db"))) return true;
+  return !existsSync(join(root, "_LOCK.json")) && !existsSync(join(root, "_LOCK.log.jsonl"));
+}
+
+function storeOf(named: string | undefined, cwd: string, root: string | null, config: Config): string {
+  if (named !== undefined) return absolute(named, cwd);
+  if (config.store !== undefined) return absolute(config.store, root ?? cwd);
+  return `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`;
+}
+
+/** A relative path means one place, wherever the command is given. */
+function absolute(url: string, base: string): string {
+  const [, scheme, place = ""] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
+  return scheme === undefined || isAbsolute(place) ? url : `${scheme}:${resolve(base, place)}`;
+}
+
+function noWorkspace(message: string, root: string | null): HoldfastError {
+  return new HoldfastError("E_CONFIG", message, {
+    details: { field: "root" },
+    next: [root === null ? "holdfast init" : `holdfast init --root ${root}`],
+  });
+}
+
+function notEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

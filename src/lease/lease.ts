@@ -12,13 +12,14 @@
  */
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import type { Mode } from "../lock/mode.js";
-import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
+import type { GrantRef, Party, Presented, Sql, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import type { Heart } from "./heart.js";
 import { type AcquireOptions, parseLease, parseWait } from "./options.js";
+import { runTransaction, type TransactionOptions } from "./transaction.js";
 import { Trust } from "./trust.js";
 import { untilGranted } from "./wait-in-line.js";
 
@@ -183,6 +184,16 @@ export class Lease {
     this.#assertLive();
     this.#assertWriter();
     return this.#losing(this.#home.store.fence.commit(this.#refs(), write));
+  }
+
+  /**
+   * Runs `body` in one database transaction with that same check: the caller's own rows, in the store's database, are
+   * written and durable before anybody else can take over, or not at all. Stores that are a database; `E_CONFIG` elsewhere.
+   */
+  async transaction<T>(body: (sql: Sql) => T | Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    this.#assertLive();
+    this.#assertWriter();
+    return this.#losing(runTransaction(this.#home.store, this.#refs(), body, options));
   }
 
   /** After expiry, if nobody has ended the grant: a new lease with a new fencing token. This one stays lost. */

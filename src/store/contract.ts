@@ -100,6 +100,28 @@ export interface Fence {
   commit<T>(grants: readonly GrantRef[], write: () => T): Promise<T>;
 }
 
+/** A row of the caller's own, by column. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** The caller's own statements. One of the two ways, as the database has it; the other is `E_CONFIG`. */
+export interface Sql {
+  /** SQLite: answers at once. */
+  rows(statement: string, values?: readonly unknown[]): SqlRow[];
+  /** PostgreSQL: await it. */
+  query(statement: string, values?: readonly unknown[]): Promise<SqlRow[]>;
+}
+
+/** Rows of the caller's own that live in the store's database. */
+export interface Transactions {
+  /**
+   * Checks the grants as `commit` does, and runs `body` in the same transaction: nobody takes over before it has
+   * committed, durably. SQLite refuses a `body` that returns a promise. Open longer than `limitMs` it is rolled back.
+   */
+  write<T>(grants: readonly GrantRef[], body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
+  /** Statements that change nothing; with `snapshot` all of them see one moment. */
+  read<T>(body: (sql: Sql) => T | Promise<T>, snapshot: boolean, limitMs: number): Promise<T>;
+}
+
 /** Reading takes no lock and creates no files. */
 export interface Reader {
   inspect(resource: Key): Promise<Inspection>;
@@ -163,6 +185,8 @@ export interface Store {
   readonly settings: Settings;
   readonly locks: Locks;
   readonly fence: Fence;
+  /** Null where the store is no database. */
+  readonly transactions: Transactions | null;
   readonly reader: Reader;
   readonly wakeUps: WakeUps;
   /** Makes this process known as alive, and gives the proof to put into its grants. */

@@ -9,7 +9,7 @@ import type { Grant, Ticket } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Settings } from "../lock/settings.js";
 import type { Instant } from "../lock/time.js";
-import type { AuditPage, BadEntry, ListPage } from "./contract.js";
+import type { AuditPage, BadEntry, ListPage, Sql } from "./contract.js";
 
 /** What the guard shows to whoever holds it. */
 export interface LedgerView {
@@ -54,7 +54,21 @@ export interface Ledger {
    */
   transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T>;
   readonly records: LedgerRecords;
+  /** Null where the ledger is no database. */
+  readonly callerRows: CallerRows | null;
   close(): void;
+}
+
+/** Rows of the caller's own in the ledger's database. */
+export interface CallerRows {
+  /** As `transact`, but `body` runs once, after `check` in the same step, and what it writes is kept, durably. */
+  write<T>(
+    trees: readonly Key[],
+    check: (view: LedgerView) => void,
+    body: (sql: Sql) => T,
+    limitMs: number,
+  ): Promise<T>;
+  read<T>(body: (sql: Sql) => T, snapshot: boolean, limitMs: number): Promise<T>;
 }
 
 /** Reading without the guard: each grant is seen as it was or as it is, never half. */

@@ -2,7 +2,7 @@
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
 import { type HoldfastError, invalidArgument } from "../support/errors.js";
-import type { Fence, GrantRef, Locks, Reader, Store } from "./contract.js";
+import type { Fence, GrantRef, Locks, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
 import { acquire } from "./operations/acquire.js";
@@ -64,6 +64,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     settings,
     locks,
     fence,
+    transactions: createTransactions(ledger),
     reader: createReader(ledger),
     wakeUps,
     prove: (nonce, about) => surroundings.prove(nonce, about),
@@ -74,16 +75,33 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   };
 }
 
+function createTransactions({ callerRows }: Ledger): Transactions | null {
+  if (callerRows === null) return null;
+  return {
+    write: (grants, body, limitMs) =>
+      callerRows.write(
+        treesOf(grants),
+        (view) => {
+          for (const grant of grants) requireWriter(view, grant);
+        },
+        (sql) => runAtOnce(() => body(sql), body) as Awaited<ReturnType<typeof body>>,
+        limitMs,
+      ),
+    read: (body, snapshot, limitMs) =>
+      callerRows.read((sql) => runAtOnce(() => body(sql), body) as Awaited<ReturnType<typeof body>>, snapshot, limitMs),
+  };
+}
+
 /** What goes on after the guard is left is not protected by it: a write that promises to finish later is refused. */
-function runAtOnce<T>(write: () => T): T {
-  if (write.constructor.name === "AsyncFunction") throw notAtOnce();
+function runAtOnce<T>(write: () => T, written: { readonly constructor: { readonly name: string } } = write): T {
+  if (written.constructor.name === "AsyncFunction") throw notAtOnce();
   const result = write();
   if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") throw notAtOnce();
   return result;
 }
 
 function notAtOnce(): HoldfastError {
-  return invalidArgument("write", "commit runs a synchronous function, and this one returns a promise");
+  return invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
 }
 
 /** Whoever names a grant twice means it once. */

@@ -20,7 +20,7 @@ export const ERRORS = {
     next: "Wait for it: give `wait` a duration, or try again after `details.contention.retry_after_ms`.",
   },
   E_LOCK_TIMEOUT: {
-    meaning: "The lock was not free within the time the caller was ready to wait.",
+    meaning: "The lock was not free, or a transaction not done, within its time limit.",
     retryable: true,
     exit: 75,
     next: "Try again, wait longer, or look at `details.contention` to see who holds it.",

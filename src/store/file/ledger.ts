@@ -24,6 +24,7 @@ export class FileLedger implements Ledger {
   readonly url: string;
   readonly settings: Settings;
   readonly records: LedgerRecords;
+  readonly callerRows = null;
   readonly #layout: Layout;
   readonly #clock: Clock;
   readonly #floor: FenceFloor;

@@ -74,6 +74,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
   return {
     url,
     settings,
+    callerRows: null,
     async transact<T>(_trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
       const { result, changes } = body({
         now: clock(),

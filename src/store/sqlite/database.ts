@@ -5,10 +5,15 @@ import { codedError, isBusy } from "./error-codes.js";
 import { type DriverStatement, Statement } from "./statement.js";
 
 interface Driver {
+  readonly isTransaction: boolean;
+  setAuthorizer(allows: Authorizer | null): void;
   exec(sql: string): void;
   prepare(sql: string): DriverStatement;
   close(): void;
 }
+
+/** Asked about each action and table of a statement when it is prepared; anything but 0 refuses the statement. */
+export type Authorizer = (action: number, first: string | null, second: string | null) => number;
 
 /** Before 3.51.3 a WAL that is reset at the wrong moment corrupts the database. */
 const OLDEST_SQLITE = [3, 51, 3] as const;
@@ -117,17 +122,46 @@ export class Database {
     }
   }
 
-  /** Everything `action` reads is of one moment. Inside a transaction it is that one's. */
-  readAtOnce<T>(action: () => T): T {
-    if (this.#isInside) return action();
-    this.#waitForOthers(READ_WAIT_MS);
-    this.#beginReading.get();
+  get isInTransaction(): boolean {
+    return this.#driver.isTransaction;
+  }
+
+  /** Runs statements of somebody else's: `allows` is asked about each. */
+  restricted<T>(allows: Authorizer, action: () => T): T {
+    this.#driver.setAuthorizer(allows);
     try {
       return action();
     } finally {
-      this.#commit.get();
+      this.#driver.setAuthorizer(null);
+    }
+  }
+
+  /** A statement of somebody else's: its rows as objects. */
+  rowsOf(sql: string, values: readonly unknown[]): unknown[] {
+    return this.#driver.prepare(sql).all(...values);
+  }
+
+  /** Waits for whoever is in the way of reading. */
+  patiently<T>(action: () => T): T {
+    this.#waitForOthers(READ_WAIT_MS);
+    try {
+      return action();
+    } finally {
       this.#waitForOthers(0);
     }
+  }
+
+  /** Everything `action` reads is of one moment. Inside a transaction it is that one's. */
+  readAtOnce<T>(action: () => T): T {
+    if (this.#isInside) return action();
+    return this.patiently(() => {
+      this.#beginReading.get();
+      try {
+        return action();
+      } finally {
+        this.#commit.get();
+      }
+    });
   }
 
   /**

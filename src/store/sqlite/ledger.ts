@@ -9,7 +9,8 @@ import type { Clock } from "../../support/clock.js";
 import { sleep } from "../../support/deadline.js";
 import { HoldfastError } from "../../support/errors.js";
 import { enterAll, type Guard } from "../../support/guard.js";
-import type { Ledger, LedgerRecords } from "../ledger.js";
+import type { CallerRows, Ledger, LedgerRecords } from "../ledger.js";
+import { createCallerRows } from "./caller-rows.js";
 import type { Database } from "./database.js";
 import { createRecords } from "./records.js";
 import { type Body, Steps } from "./steps.js";
@@ -26,6 +27,7 @@ export class SqliteLedger implements Ledger {
   readonly url: string;
   readonly settings: Settings;
   readonly records: LedgerRecords;
+  readonly callerRows: CallerRows;
   readonly #database: Database;
   readonly #turnstile: Guard;
   readonly #steps: Steps;
@@ -39,23 +41,28 @@ export class SqliteLedger implements Ledger {
     const tables = new Tables(database);
     this.#steps = new Steps(database, tables, clock);
     this.records = createRecords(database, tables);
+    this.callerRows = createCallerRows(database, (inTrees, body) => this.#transact(inTrees, body, true));
   }
 
-  async transact<T>(trees: readonly Key[], body: Body<T>): Promise<T> {
+  transact<T>(trees: readonly Key[], body: Body<T>): Promise<T> {
+    return this.#transact(trees, body, false);
+  }
+
+  async #transact<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Promise<T> {
     if (this.#crowdedSteps === 0) {
-      const outcome = this.#steps.run(trees, body);
+      const outcome = this.#steps.run(trees, body, isSynced);
       if (outcome !== "busy") return outcome.result;
       this.#crowdedSteps = CROWDED_STEPS;
     }
-    return this.#takeTurn(trees, body);
+    return this.#takeTurn(trees, body, isSynced);
   }
 
-  async #takeTurn<T>(trees: readonly Key[], body: Body<T>): Promise<T> {
+  async #takeTurn<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Promise<T> {
     for (const startedAt = performance.now(); ; ) {
       await this.#enter();
       try {
         for (let tries = 0; tries < TRIES; tries += 1) {
-          const outcome = this.#steps.run(trees, body);
+          const outcome = this.#steps.run(trees, body, isSynced);
           if (outcome !== "busy") return outcome.result;
           this.#crowdedSteps = CROWDED_STEPS;
         }

@@ -5,7 +5,7 @@ type Value = string | number | null;
 export type Row = readonly Value[];
 
 export interface DriverStatement {
-  all(...values: Value[]): unknown[];
+  all(...values: unknown[]): unknown[];
   get(...values: Value[]): unknown;
   setReturnArrays(on: boolean): void;
 }

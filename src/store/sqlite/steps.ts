@@ -33,9 +33,12 @@ export class Steps {
     this.#clock = clock;
   }
 
-  /** "busy" when another writer is in a transaction: nothing has happened. */
-  run<T>(trees: readonly Key[], body: Body<T>): Outcome<T> | "busy" {
-    for (let isSynced = false; ; ) {
+  /**
+   * "busy" when another writer is in a transaction: nothing has happened. A body that must not run twice is run with
+   * `mustSync` from the start.
+   */
+  run<T>(trees: readonly Key[], body: Body<T>, mustSync: boolean): Outcome<T> | "busy" {
+    for (let isSynced = mustSync; ; ) {
       const done = isSynced ? this.#synced(() => this.#step(trees, body, true)) : this.#step(trees, body, false);
       if (done === "must sync") isSynced = true;
       else if (!(done instanceof OutOfNumbers)) return done;

@@ -1,0 +1,47 @@
+/**
+ * A fenced transaction: the caller's own rows and the check of its lease are one step of the store's database.
+ * Transactions do not nest: one inside another would either wait for it for ever or commit apart from it.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { GrantRef, Sql, Store, Transactions } from "../store/contract.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { type Duration, parseDuration } from "./duration.js";
+
+const DEFAULT_LIMIT_MS = 5_000;
+const LIMITS = { atLeastMs: 10, atMostMs: 10 * 60_000 };
+
+export interface TransactionOptions {
+  /** Open longer than this, it is rolled back. Default 5 s. */
+  readonly maxTransactionMs?: Duration;
+}
+
+const inside = new AsyncLocalStorage<true>();
+
+/** `E_CONFIG` where the store is no database, `E_INVALID_ARGUMENT` inside another transaction. */
+export async function runTransaction<T>(
+  store: Store,
+  grants: readonly GrantRef[],
+  body: (sql: Sql) => T | Promise<T>,
+  options: TransactionOptions,
+): Promise<T> {
+  const limitMs = parseLimit(options.maxTransactionMs);
+  const transactions = transactionsOf(store);
+  return alone(() => transactions.write(grants, body, limitMs));
+}
+
+export function parseLimit(limit: Duration | undefined): number {
+  return parseDuration(limit ?? DEFAULT_LIMIT_MS, "maxTransactionMs", LIMITS);
+}
+
+/** Refuses to run inside another one. */
+export function alone<T>(run: () => T): T {
+  if (inside.getStore()) throw invalidArgument("transaction", "transactions do not nest: end the outer one first");
+  return inside.run(true, run);
+}
+
+export function transactionsOf({ transactions, url }: Store): Transactions {
+  if (transactions !== null) return transactions;
+  throw new HoldfastError("E_CONFIG", `${url} is no database, so it has no transactions for rows of your own`, {
+    next: ["Use a store on SQLite or PostgreSQL, or lease.commit(fn) for a file."],
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * The caller's own rows in the store's database file. A write is one step of the ledger: the grants are checked, then the
+ * caller's statements run, then all of it commits, synced. Whoever wants to take over needs the same write lock.
+ *
+ * The caller's statements cannot leave that step: SQLite asks `allowsWriting` about each of them when it is prepared, and
+ * those that begin or end a transaction, attach another file, or change a table of ours are refused.
+ */
+import { HoldfastError, invalidArgument } from "../../support/errors.js";
+import type { Sql, SqlRow } from "../contract.js";
+import type { CallerRows } from "../ledger.js";
+import type { Authorizer, Database } from "./database.js";
+import { MIGRATIONS } from "./schema.js";
+import type { Body } from "./steps.js";
+
+/** SQLite's numbers for what a statement is about to do. */
+const [PRAGMA, READ, SELECT, TRANSACTION, ATTACH, DETACH, FUNCTION, SAVEPOINT, RECURSIVE] = [
+  19, 20, 21, 22, 24, 25, 31, 32, 33,
+];
+const [ALLOW, DENY] = [0, 1];
+const NOT_AUTHORIZED = 23;
+
+const OWN_TABLES = new Set(
+  MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)),
+);
+const READING = new Set([READ, SELECT, FUNCTION, RECURSIVE]);
+const LEAVING = new Set([PRAGMA, TRANSACTION, ATTACH, DETACH, SAVEPOINT]);
+
+const allowsReading: Authorizer = (action) => (READING.has(action) ? ALLOW : DENY);
+
+const allowsWriting: Authorizer = (action, first, second) => {
+  if (READING.has(action)) return ALLOW;
+  const touchesOurs = OWN_TABLES.has(first ?? "") || OWN_TABLES.has(second ?? "");
+  return LEAVING.has(action) || touchesOurs ? DENY : ALLOW;
+};
+
+export function createCallerRows(
+  database: Database,
+  transact: <T>(trees: Parameters<CallerRows["write"]>[0], body: Body<T>) => Promise<T>,
+): CallerRows {
+  return {
+    write: (trees, check, body, limitMs) =>
+      transact(trees, (view) => {
+        check(view);
+        const statements = new Statements(database, limitMs, true);
+        const result = statements.run(allowsWriting, body);
+        return { result, changes: { durable: true } };
+      }),
+    async read(body, snapshot, limitMs) {
+      const run = () => new Statements(database, limitMs, false).run(allowsReading, body);
+      return snapshot ? database.readAtOnce(run) : database.patiently(run);
+    },
+  };
+}
+
+/** What the caller's function is given, good until it returns. */
+class Statements implements Sql {
+  readonly #database: Database;
+  readonly #limitMs: number;
+  readonly #writes: boolean;
+  readonly #startedAt = performance.now();
+  #isOver = false;
+
+  constructor(database: Database, limitMs: number, writes: boolean) {
+    this.#database = database;
+    this.#limitMs = limitMs;
+    this.#writes = writes;
+  }
+
+  run<T>(allows: Authorizer, body: (sql: Sql) => T): T {
+    try {
+      const result = this.#database.restricted(allows, () => body(this));
+      this.#assertUnderWay();
+      return result;
+    } finally {
+      this.#isOver = true;
+    }
+  }
+
+  rows(statement: string, values: readonly unknown[] = []): SqlRow[] {
+    if (this.#isOver)
+      throw invalidArgument("sql", "its transaction has ended: use it inside the function it is given to");
+    this.#assertUnderWay();
+    try {
+      return this.#database.rowsOf(statement, values) as SqlRow[];
+    } catch (error) {
+      throw (error as { errcode?: number }).errcode === NOT_AUTHORIZED ? this.#refused(error as Error) : error;
+    }
+  }
+
+  query(): Promise<SqlRow[]> {
+    throw new HoldfastError("E_CONFIG", "SQLite answers at once", { next: ["Call sql.rows(…) without await."] });
+  }
+
+  /** A statement such as INSERT OR ROLLBACK may have ended the transaction; what follows it would stand alone. */
+  #assertUnderWay(): void {
+    if (this.#writes && !this.#database.isInTransaction)
+      throw invalidArgument("sql", "a statement rolled the transaction back; nothing of it is kept");
+    const openMs = performance.now() - this.#startedAt;
+    if (openMs <= this.#limitMs) return;
+    throw new HoldfastError(
+      "E_LOCK_TIMEOUT",
+      `the transaction was open for ${Math.round(openMs)} ms, longer than its limit of ${this.#limitMs} ms, and was rolled back`,
+      { next: ["Do less in one transaction, or give a larger maxTransactionMs."] },
+    );
+  }
+
+  #refused(cause: Error): HoldfastError {
+    const what = this.#writes
+      ? "begins or ends a transaction, attaches a file, or changes a table of Holdfast's own"
+      : "changes something, and only reading is allowed here";
+    return new HoldfastError("E_INVALID_ARGUMENT", `sql: the statement ${what}`, { cause, details: { field: "sql" } });
+  }
+}

@@ -2,10 +2,11 @@ export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-
 export type { BorrowedLease } from "./lease/borrowed-lease.js";
 export type { Duration } from "./lease/duration.js";
 export type { Holdfast, ListOptions } from "./lease/holdfast.js";
-export type { Lease, LeaseState, UpgradeOptions } from "./lease/lease.js";
+export type { Lease, LeaseState } from "./lease/lease.js";
 export type { LockStatus, WaiterRecord } from "./lease/lock-status.js";
 export type { AcquireOptions } from "./lease/options.js";
 export { type RetryOptions, retry } from "./lease/retry.js";
+export type { UpgradeOptions } from "./lease/upgrade.js";
 export { type Window, withWindow } from "./lease/window.js";
 export type { AuditEntry, AuditEvent, AuditFilter } from "./lock/audit.js";
 export type { Contention, ContentionHolder } from "./lock/contention.js";

@@ -2,7 +2,7 @@
 import type { GrantRef } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
-import type { LeaseHome } from "./lease.js";
+import type { LeaseHome } from "./lease-home.js";
 import { parseKeys } from "./options.js";
 
 export interface BorrowedLease {

@@ -1,21 +1,20 @@
 /** The workplace: one client of one store, under one owner's name. */
-import { type GrantRecord, type Proof, toRecord } from "../lock/grant.js";
+import { type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
-import type { AcquireRequest, Party, Presented, Store, Waiting } from "../store/contract.js";
+import type { Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
-import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
-import { holderIdOf, pidNamespace, startTimeOf } from "../support/machine.js";
-import { newNonce } from "../support/proof-of-life.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
 import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import type { Heart } from "./heart.js";
-import { Lease, type LeaseFamily, type LeaseHome, presentedBy } from "./lease.js";
+import { Identity, newToken } from "./identity.js";
+import type { Lease } from "./lease.js";
+import type { LeaseFamily, LeaseHome } from "./lease-home.js";
 import { type LockStatus, toStatus } from "./lock-status.js";
 import { type AcquireOptions, type ParsedAcquire, parseAcquire } from "./options.js";
-import { untilGranted } from "./wait-in-line.js";
+import { type TakingPlace, takeLocks } from "./take-locks.js";
 
 export interface WorkplaceFacts {
   readonly store: Store;
@@ -41,13 +40,13 @@ export class Holdfast {
   readonly owner: string;
   readonly audit: AuditTrail;
   readonly #facts: WorkplaceFacts;
-  readonly #nonce = newNonce();
+  readonly #identity: Identity;
   readonly #home: LeaseHome;
+  readonly #place: TakingPlace;
   /** In the order taken: given back in the reverse. */
   readonly #held = new Set<Lease>();
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
-  #proof: Proof | null = null;
   #closed = false;
 
   /** @internal Use `openHoldfast`. */
@@ -55,7 +54,8 @@ export class Holdfast {
     this.#facts = facts;
     this.owner = facts.owner;
     this.audit = createAuditTrail(facts.store);
-    const party = (): Party => this.#party();
+    const identity = new Identity(facts.store, facts.owner);
+    this.#identity = identity;
     this.#home = {
       store: facts.store,
       clock: facts.clock,
@@ -64,12 +64,13 @@ export class Holdfast {
       closing: this.#closing.signal,
       track: (work) => this.#track(work),
       get party() {
-        return party();
+        return identity.party;
       },
       acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
       newToken,
       held: this.#held,
     };
+    this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
   }
 
   /** Where the locks are kept. */
@@ -198,100 +199,17 @@ export class Holdfast {
     return work;
   }
 
-  #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
-    return this.#track(this.#take(parsed, family, mustSteal));
-  }
-
-  async #take(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+  async #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
-    const { store, clock } = this.#facts;
-    const party = this.#partyFor(parsed);
-    const { token, hash } = newToken();
-    let since = 0;
-    const closing = this.#closing.signal;
-    const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
-    const resources = (): string[] => parsed.wants.map((want) => want.resource);
-    try {
-      const { grants, ended, waitedMs } = await untilGranted(
-        {
-          wants: parsed.wants,
-          waitMs: parsed.waitMs,
-          signals,
-          ask: (waiting) => {
-            since = clock().bootMs;
-            return store.locks.acquire(this.#request(parsed, party, hash, presentedBy(family), mustSteal, waiting));
-          },
-          leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),
-        },
-        store.wakeUps,
-        party.nonce,
-      );
-      const lease = new Lease(this.#home, { grants, token, since, family, detached: parsed.detached });
-      for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
-      tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: this.owner, waitedMs }));
-      const stop = signals.find((signal) => signal.aborted);
-      if (stop !== undefined) {
-        await lease.release();
-        throw stop.reason;
-      }
-      return lease;
-    } catch (error) {
-      if (error instanceof HoldfastError)
-        tell("refused", () => ({
-          resources: resources(),
-          owner: this.owner,
-          code: error.code,
-          queueLength: queueLength(error),
-        }));
-      throw error;
-    }
-  }
-
-  #request(
-    parsed: ParsedAcquire,
-    party: Party,
-    tokenHash: string,
-    presented: readonly Presented[],
-    mustSteal: boolean,
-    { waitMs, ticketId }: Waiting,
-  ): AcquireRequest {
-    return {
-      wants: parsed.wants,
-      party,
-      tokenHash,
-      leaseMs: parsed.leaseMs,
-      graceMs: this.#facts.graceMs,
-      detached: parsed.detached,
-      metadata: parsed.metadata,
-      presented,
-      strictOrder: this.#facts.strictOrder,
-      mustSteal,
-      waitMs,
-      ticketId,
-    };
+    return this.#track(takeLocks(this.#place, parsed, family, mustSteal));
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {
     this.#assertOpen();
     const resource: Key = parseKey(key);
-    const ended = await this.#facts.store.locks.end({ resource, party: this.#party(), how, reason });
+    const ended = await this.#facts.store.locks.end({ resource, party: this.#identity.party, how, reason });
     for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
     return ended.map(toRecord);
-  }
-
-  #party(): Party {
-    this.#proof ??= this.#facts.store.prove(this.#nonce, { owner: this.owner, holder_id: holderId() });
-    return { owner: this.owner, holderId: holderId(), nonce: this.#nonce, proof: this.#proof };
-  }
-
-  /** A detached grant is not this process's: nothing of it proves life, unless it is bound to another process. */
-  #partyFor({ detached, pid }: ParsedAcquire): Party {
-    const own = this.#party();
-    if (!detached) return own;
-    if (pid === null) return { ...own, proof: { kind: "none" } };
-    const startTime = startTimeOf(pid);
-    if (startTime === null) throw invalidArgument("pid", `there is no process ${pid}`);
-    return { ...own, holderId: holderIdOf(pid), proof: { kind: "pid", pid, startTime, pidNamespace: pidNamespace() } };
   }
 
   #assertOpen(): void {
@@ -301,20 +219,4 @@ export class Holdfast {
 
 function wasClosed(): HoldfastError {
   return invalidArgument("holdfast", "it was closed");
-}
-
-let ownHolderId: string | undefined;
-function holderId(): string {
-  ownHolderId ??= holderIdOf();
-  return ownHolderId;
-}
-
-function newToken(): { readonly token: string; readonly hash: string } {
-  const token = newLeaseToken();
-  return { token, hash: hashLeaseToken(token) };
-}
-
-function queueLength(error: HoldfastError): number {
-  const contention = error.details.contention as { queue_length?: number } | undefined;
-  return contention?.queue_length ?? 0;
 }

@@ -12,53 +12,17 @@
  */
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import type { Mode } from "../lock/mode.js";
-import type { GrantRef, Party, Presented, Sql, Store } from "../store/contract.js";
-import type { Clock } from "../support/clock.js";
+import type { GrantRef, Presented, Sql } from "../store/contract.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import type { Heart } from "./heart.js";
-import { type AcquireOptions, parseLease, parseWait } from "./options.js";
+import type { LeaseFacts, LeaseFamily, LeaseHome } from "./lease-home.js";
+import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions } from "./transaction.js";
 import { Trust } from "./trust.js";
-import { untilGranted } from "./wait-in-line.js";
+import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 
 export type LeaseState = "held" | "suspect" | "lost" | "released";
-
-/** What a lease needs of the workplace that gave it. */
-export interface LeaseHome {
-  readonly store: Store;
-  readonly party: Party;
-  readonly clock: Clock;
-  readonly heart: Heart;
-  /** Aborts when the workplace closes: nothing waits any longer. */
-  readonly closing: AbortSignal;
-  /** Closing waits for what was under way. */
-  track<T>(work: Promise<T>): Promise<T>;
-  /** How long to wait unless a request says otherwise. */
-  readonly wait: Duration | undefined;
-  acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
-  /** Everything in hand. */
-  readonly held: Set<Lease>;
-  newToken(): { readonly token: string; readonly hash: string };
-}
-
-/** The leases one client holds together; each request of theirs presents them all. */
-export type LeaseFamily = Set<Lease>;
-
-export interface LeaseFacts {
-  readonly grants: readonly Grant[];
-  readonly token: string;
-  /** Just before the request was sent. */
-  readonly since: number;
-  readonly family: LeaseFamily;
-  readonly detached: boolean;
-}
-
-export interface UpgradeOptions {
-  readonly wait?: Duration;
-  readonly signal?: AbortSignal;
-}
 
 export class Lease {
   /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
@@ -140,21 +104,7 @@ export class Lease {
     const [grant] = this.#refs();
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
-    const { store, party, closing } = this.#home;
-    const { grants } = await this.#losing(
-      untilGranted(
-        {
-          wants: [{ resource: grant.resource, mode: "write", permits: null }],
-          waitMs: parseWait(options.wait ?? this.#home.wait),
-          signals: options.signal === undefined ? [closing] : [closing, options.signal],
-          ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presentedBy(this.#family) }),
-          leave: (ticketId, report) =>
-            store.locks.leave(ticketId, [{ resource: grant.resource, mode: "write", permits: null }], party, report),
-        },
-        store.wakeUps,
-        party.nonce,
-      ),
-    );
+    const { grants } = await this.#losing(untilUpgraded(this.#home, grant, this.#family, options));
     this.#grants = grants;
   }
 
@@ -341,7 +291,3 @@ export class Lease {
 }
 
 const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
-
-export function presentedBy(family: Iterable<Lease>): Presented[] {
-  return [...family].flatMap((lease) => lease.presented);
-}

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Contention, type Holdfast, type HoldfastError, type LockStatus, openHoldfast } from "../../src/index.js";
 import { AUDIT_EVENTS } from "../../src/lock/audit.js";
-import type { TreeRecord } from "../../src/store/file/tree.js";
+import type { TreeRecord } from "../../src/store/file/tree-record.js";
 import { MIGRATIONS } from "../../src/store/sqlite/schema.js";
 import { page, unwrapped } from "./pages.js";
 

@@ -15,7 +15,8 @@ import type { FenceFloor } from "./fence-floor.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { nothingFound } from "./nodes.js";
 import { createFileRecords } from "./records.js";
-import { FileTree, type TreeChanges } from "./tree.js";
+import { FileTree } from "./tree.js";
+import type { TreeChanges, TreeStep } from "./tree-step.js";
 
 /** Trees kept open: each has a handful of descriptors. */
 const OPEN_TREES = 64;
@@ -82,7 +83,7 @@ export class FileLedger implements Ledger {
       for (const tree of trees) writeTickets(tree, changes);
   }
 
-  #writeSeveral(steps: readonly { tree: FileTree; step: ReturnType<FileTree["step"]> }[], durable: boolean): void {
+  #writeSeveral(steps: readonly { tree: FileTree; step: TreeStep }[], durable: boolean): void {
     const id = randomUUID();
     for (const { tree, step } of steps) tree.announce(step, id);
     this.#decisions.make(

@@ -15,7 +15,7 @@ import { Decisions } from "./decisions.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { parseLine } from "./line-file.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
-import { assertUsable, type TreeRecord } from "./tree.js";
+import { assertUsable, type TreeRecord } from "./tree-record.js";
 
 const TRIES = 20;
 

@@ -17,63 +17,24 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type AuditDraft, type AuditEntry, type ChainHead, chain } from "../../lock/audit.js";
-import { type Grant, SCHEMA_VERSION, type Ticket } from "../../lock/grant.js";
+import type { Grant, Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
 import { type Guard, openGuard } from "../../support/guard.js";
-import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
-import { type ChainStory, endAfterRestart, readStory } from "./chain.js";
+import { endAfterRestart, readStory } from "./chain.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { LineFile, NOBODY } from "./line-file.js";
-import { decodeInto, type Found, type NodeChange, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
+import { decodeInto, type Found, type NodeChange, NodeFiles, nothingFound } from "./nodes.js";
+import { assertNothingForgotten, bootedAt, newRecord, repairNote } from "./tree-beginning.js";
+import { assertUsable, outlivesMachine, type TreeRecord } from "./tree-record.js";
+import { pendingOf, stepAfter, type TreeChanges, type TreeStep } from "./tree-step.js";
 
 /** Numbers reserved by one write that reaches the disk. */
 const FENCE_BLOCK = 1_000;
-
-/** tree.json */
-export interface TreeRecord {
-  readonly schema_version: number;
-  readonly tree: Key;
-  readonly boot_id: string;
-  readonly fence: number;
-  readonly fence_reserved: number;
-  readonly audit: { readonly seq: number; readonly hash: string; readonly bytes: number };
-  /** How many grants there are on keys below the tree's own. */
-  readonly below: number;
-  /** False: nobody is in line, line.json need not be read. */
-  readonly waiting: boolean;
-  readonly grants: readonly StoredGrant[];
-  readonly pending?: readonly NodeChange[];
-  /** `durable`: once carried out it must survive a power cut, since its decision goes then. */
-  readonly op?: { readonly id: string; readonly next: TreeRecord; readonly durable?: true };
-}
-
-/** A node's new content, and what it says if all of it could be understood. */
-interface DecodedImage extends NodeContent {
-  readonly decoded: readonly Grant[] | null;
-}
-
-/** What a step makes of a tree, ready to be written. */
-export interface TreeStep {
-  readonly record: TreeRecord;
-  /** The grants on the tree's own key, when they change and all are understood. */
-  readonly own: readonly Grant[] | null;
-  readonly images: readonly NodeContent[];
-  readonly lines: string;
-  readonly durable: boolean;
-}
-
-export interface TreeChanges {
-  readonly adds: Grant[];
-  readonly updates: Grant[];
-  readonly drops: Grant[];
-  readonly audit: AuditDraft[];
-}
 
 export class FileTree {
   readonly name: Key;
@@ -209,33 +170,8 @@ export class FileTree {
 
   /** What the changes make of this tree. Writes nothing. */
   step(changes: TreeChanges, durable: boolean): TreeStep {
-    const images = this.#imagesAfter(changes);
-    const own = images.find((image) => image.resource === this.name);
-    const { head, lines } = this.#chained(changes.audit);
-    const before = this.record;
-    return {
-      own: own?.decoded ?? null,
-      images: own === undefined ? images : images.filter((image) => image !== own),
-      lines,
-      durable,
-      record: {
-        schema_version: before.schema_version,
-        tree: before.tree,
-        boot_id: before.boot_id,
-        fence: this.#fenceUsed,
-        fence_reserved: before.fence_reserved,
-        audit: { seq: head.seq, hash: head.hash, bytes: before.audit.bytes + Buffer.byteLength(lines) },
-        below: before.below + this.#countBelow(changes.adds) - this.#countBelow(changes.drops),
-        waiting: before.waiting,
-        grants: own?.grants ?? before.grants,
-      },
-    };
-  }
-
-  #countBelow(grants: readonly Grant[]): number {
-    let count = 0;
-    for (const grant of grants) if (grant.resource !== this.name) count += 1;
-    return count;
+    const before = { record: this.record, fenceUsed: this.#fenceUsed, at: (resource: Key) => this.#at(resource) };
+    return stepAfter(before, changes, durable);
   }
 
   /** A step on this tree alone. */
@@ -297,39 +233,6 @@ export class FileTree {
     return resource === this.name ? this.#ownGrants() : this.#nodes.at(resource);
   }
 
-  /** The nodes the changes touch, each with all the grants it will have. */
-  #imagesAfter({ adds, updates, drops }: TreeChanges): DecodedImage[] {
-    const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
-    const at = (resource: Key): Map<string, Grant> => {
-      let node = nodes.get(resource);
-      if (node === undefined) {
-        const { grants, strange } = this.#at(resource);
-        node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange };
-        nodes.set(resource, node);
-      }
-      return node.grants;
-    };
-    for (const grant of drops) at(grant.resource).delete(grant.lockId);
-    for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
-    for (const grant of updates) at(grant.resource).set(grant.lockId, grant);
-    return [...nodes].map(([resource, { grants, strange }]) => ({
-      resource,
-      grants: [...[...grants.values()].map(encodeGrant), ...strange],
-      decoded: strange.length === 0 ? [...grants.values()] : null,
-    }));
-  }
-
-  #chained(drafts: readonly AuditDraft[]): { head: ChainHead; lines: string } {
-    let head: ChainHead = { seq: this.record.audit.seq, hash: this.record.audit.hash };
-    let lines = "";
-    for (const draft of drafts) {
-      const entry = chain(head, draft);
-      lines += `${entry.line}\n`;
-      head = entry.head;
-    }
-    return { head, lines };
-  }
-
   /** A tree begins with its record: an entry without one would pass for what is left of a lost tree. */
   #appendAudit({ lines, durable }: TreeStep): void {
     if (lines === "") return;
@@ -366,47 +269,18 @@ export class FileTree {
   #begin(now: Instant): void {
     const story = readStory(this.#audit.path, this.#audit.size());
     const isLost = story.end.seq > 0;
-    if (isLost) this.#assertNothingForgotten(story, now);
-    this.#record = this.#newRecord(story, now);
+    if (isLost && !this.#audit.isOlderThan(bootedAt(now)))
+      assertNothingForgotten(story, this.name, this.#nodes, this.#file.path);
+    const reserved = this.#fence.read()?.reserved;
+    const start = Math.max(reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK), story.highestToken);
+    this.#record = newRecord(this.name, now, story, {
+      fence: start,
+      fence_reserved: reserved ?? (story.highestToken > 0 ? start : start + FENCE_BLOCK),
+      below: this.#nodes.count(bootedAt(now)),
+    });
     this.#fenceUsed = this.record.fence;
     this.#isNew = !isLost;
     if (isLost) this.#note(now, "the record of the tree was lost", 0);
-  }
-
-  /**
-   * What the audit calls held must be on record. Only a restart may take a record away: then whatever it held is over,
-   * for a record that must outlive the machine is never written so that it can be lost. `E_STORE_CORRUPT`
-   */
-  #assertNothingForgotten({ live }: ChainStory, now: Instant): void {
-    if (this.#audit.isOlderThan(bootedAt(now))) return;
-    const isOnRecord = ({ resource, lock_id }: AuditEntry): boolean =>
-      resource !== this.name && this.#nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
-    const forgotten = live.find((entry) => !isOnRecord(entry));
-    if (forgotten === undefined) return;
-    throw new HoldfastError(
-      "E_STORE_CORRUPT",
-      `${this.#file.path} is gone, and with it the record of what ${forgotten.owner} holds on ${forgotten.resource}`,
-      {
-        details: { path: this.#file.path, resource: forgotten.resource, lock_id: forgotten.lock_id },
-        next: ["Put the file back from a copy; or end everything that uses this tree, then move its folder away."],
-      },
-    );
-  }
-
-  #newRecord({ end, highestToken }: ChainStory, now: Instant): TreeRecord {
-    const reserved = this.#fence.read()?.reserved;
-    const start = Math.max(reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK), highestToken);
-    return {
-      schema_version: SCHEMA_VERSION,
-      tree: this.name,
-      boot_id: now.bootId,
-      fence: start,
-      fence_reserved: reserved ?? (highestToken > 0 ? start : start + FENCE_BLOCK),
-      audit: end,
-      below: this.#nodes.count(bootedAt(now)),
-      waiting: false,
-      grants: [],
-    };
   }
 
   /** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
@@ -427,48 +301,8 @@ export class FileTree {
 
   /** Puts on record that the chain was mended, in the very step that mends it. */
   #note(now: Instant, reason: string, lost: number): void {
-    const note: AuditDraft = {
-      at: now.wallMs,
-      event: "chain_repaired",
-      resource: this.name,
-      owner: "service:holdfast",
-      holderId: "",
-      fencingToken: null,
-      lockId: null,
-      details: { reason, lost },
-    };
-    this.commit(this.step({ adds: [], updates: [], drops: [], audit: [note] }, true));
+    this.commit(
+      this.step({ adds: [], updates: [], drops: [], audit: [repairNote(this.name, now, reason, lost)] }, true),
+    );
   }
-}
-
-function bootedAt(now: Instant): number {
-  return now.wallMs - now.bootMs;
-}
-
-/** `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
-export function assertUsable(record: TreeRecord, path: string): void {
-  if (record.schema_version > SCHEMA_VERSION)
-    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
-  const { fence, fence_reserved, audit, below, grants } = record;
-  const isSane =
-    Number.isSafeInteger(fence) &&
-    Number.isSafeInteger(fence_reserved) &&
-    Number.isSafeInteger(audit?.seq) &&
-    Number.isSafeInteger(audit.bytes) &&
-    Number.isSafeInteger(below) &&
-    Array.isArray(grants);
-  if (!isSane) throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
-}
-
-function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
-  const isDetached = (grant: StoredGrant): boolean => grant.store?.detached ?? false;
-  return (
-    grants.some(isDetached) ||
-    (pending?.some((node) => node.grants.some(isDetached)) ?? false) ||
-    (op !== undefined && outlivesMachine(op.next))
-  );
-}
-
-function pendingOf({ images, durable }: TreeStep): NodeChange[] {
-  return images.map(({ resource, grants }) => (durable ? { resource, grants, durable } : { resource, grants }));
 }

@@ -1,0 +1,52 @@
+/** Who a workplace is in its store: owner, process, and the proof that it lives, made when it is first needed. */
+import type { Proof } from "../lock/grant.js";
+import type { Party, Store } from "../store/contract.js";
+import { invalidArgument } from "../support/errors.js";
+import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
+import { holderIdOf, pidNamespace, startTimeOf } from "../support/machine.js";
+import { newNonce } from "../support/proof-of-life.js";
+
+export class Identity {
+  readonly owner: string;
+  readonly #store: Store;
+  readonly #nonce = newNonce();
+  #party: Party | null = null;
+
+  constructor(store: Store, owner: string) {
+    this.#store = store;
+    this.owner = owner;
+  }
+
+  get party(): Party {
+    this.#party ??= {
+      owner: this.owner,
+      holderId: holderId(),
+      nonce: this.#nonce,
+      proof: this.#store.prove(this.#nonce, { owner: this.owner, holder_id: holderId() }),
+    };
+    return this.#party;
+  }
+
+  /** A detached grant is not this process's: nothing of it proves life, unless it is bound to another process. */
+  partyFor({ detached, pid }: { readonly detached: boolean; readonly pid: number | null }): Party {
+    const own = this.party;
+    if (!detached) return own;
+    const proof: Proof = { kind: "none" };
+    if (pid === null) return { ...own, proof };
+    const startTime = startTimeOf(pid);
+    if (startTime === null) throw invalidArgument("pid", `there is no process ${pid}`);
+    return { ...own, holderId: holderIdOf(pid), proof: { kind: "pid", pid, startTime, pidNamespace: pidNamespace() } };
+  }
+}
+
+let ownHolderId: string | undefined;
+function holderId(): string {
+  ownHolderId ??= holderIdOf();
+  return ownHolderId;
+}
+
+/** A lease token, and the hash of it that stores keep. */
+export function newToken(): { readonly token: string; readonly hash: string } {
+  const token = newLeaseToken();
+  return { token, hash: hashLeaseToken(token) };
+}

@@ -1,0 +1,42 @@
+/** Where a lease comes from, and the leases it is held together with. */
+import type { Grant } from "../lock/grant.js";
+import type { Party, Presented, Store } from "../store/contract.js";
+import type { Clock } from "../support/clock.js";
+import type { Duration } from "./duration.js";
+import type { Heart } from "./heart.js";
+import type { Lease } from "./lease.js";
+import type { AcquireOptions } from "./options.js";
+
+/** What a lease needs of the workplace that gave it. */
+export interface LeaseHome {
+  readonly store: Store;
+  readonly party: Party;
+  readonly clock: Clock;
+  readonly heart: Heart;
+  /** Aborts when the workplace closes: nothing waits any longer. */
+  readonly closing: AbortSignal;
+  /** Closing waits for what was under way. */
+  track<T>(work: Promise<T>): Promise<T>;
+  /** How long to wait unless a request says otherwise. */
+  readonly wait: Duration | undefined;
+  acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
+  /** Everything in hand. */
+  readonly held: Set<Lease>;
+  newToken(): { readonly token: string; readonly hash: string };
+}
+
+/** The leases one client holds together; each request of theirs presents them all. */
+export type LeaseFamily = Set<Lease>;
+
+export interface LeaseFacts {
+  readonly grants: readonly Grant[];
+  readonly token: string;
+  /** Just before the request was sent. */
+  readonly since: number;
+  readonly family: LeaseFamily;
+  readonly detached: boolean;
+}
+
+export function presentedBy(family: Iterable<Lease>): Presented[] {
+  return [...family].flatMap((lease) => lease.presented);
+}

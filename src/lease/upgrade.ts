@@ -1,0 +1,34 @@
+/** Waiting for an upgrade: the same line as any other wait, with a place at its head. */
+import type { Want } from "../lock/grant.js";
+import type { GrantRef } from "../store/contract.js";
+import type { Duration } from "./duration.js";
+import { type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
+import { parseWait } from "./options.js";
+import { type Granted, untilGranted } from "./wait-in-line.js";
+
+export interface UpgradeOptions {
+  readonly wait?: Duration;
+  readonly signal?: AbortSignal;
+}
+
+/** `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`, `E_LOCK_ORDER`, and what a renewal is refused with. */
+export function untilUpgraded(
+  home: LeaseHome,
+  grant: GrantRef,
+  family: LeaseFamily,
+  options: UpgradeOptions,
+): Promise<Granted> {
+  const { store, party, closing } = home;
+  const wants: readonly Want[] = [{ resource: grant.resource, mode: "write", permits: null }];
+  return untilGranted(
+    {
+      wants,
+      waitMs: parseWait(options.wait ?? home.wait),
+      signals: options.signal === undefined ? [closing] : [closing, options.signal],
+      ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presentedBy(family) }),
+      leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),
+    },
+    store.wakeUps,
+    party.nonce,
+  );
+}

@@ -105,6 +105,8 @@ export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** The caller's own statements. One of the two ways, as the database has it; the other is `E_CONFIG`. */
 export interface Sql {
+  /** Which of the two. */
+  readonly answersAtOnce: boolean;
   /** SQLite: answers at once. */
   rows(statement: string, values?: readonly unknown[]): SqlRow[];
   /** PostgreSQL: await it. */
@@ -120,6 +122,16 @@ export interface Transactions {
   write<T>(grants: readonly GrantRef[], body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
   /** Statements that change nothing; with `snapshot` all of them see one moment. */
   read<T>(body: (sql: Sql) => T | Promise<T>, snapshot: boolean, limitMs: number): Promise<T>;
+}
+
+/** A database that is not the store's. It knows fences by the tokens that writers leave in it. */
+export interface ForeignRows {
+  /** Leaves the token of a write grant, before the first read. `E_FENCING_MISMATCH` when a higher one is on, above or below. */
+  install(resource: Key, fencingToken: number): Promise<void>;
+  /** As `Transactions.write`, with that check in the same transaction. */
+  write<T>(resource: Key, fencingToken: number, body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
+  read: Transactions["read"];
+  close(): void;
 }
 
 /** Reading takes no lock and creates no files. */

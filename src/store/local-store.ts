@@ -1,7 +1,6 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
-import { type HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Fence, GrantRef, Locks, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
@@ -10,10 +9,11 @@ import type { OperationContext } from "./operations/context.js";
 import { downgrade, upgrade } from "./operations/convert.js";
 import { end } from "./operations/end.js";
 import { leave } from "./operations/leave.js";
-import { requireWriter } from "./operations/live-grant.js";
+import { requireWriters } from "./operations/live-grant.js";
 import { release } from "./operations/release.js";
 import { renew, resume } from "./operations/renew.js";
 import { verify } from "./operations/verify.js";
+import { runAtOnce } from "./run-at-once.js";
 import type { Surroundings } from "./surroundings.js";
 
 export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
@@ -54,7 +54,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     verify: (resource, fencingToken) => transact([{ resource }], (view) => verify(view, resource, fencingToken)),
     commit: (grants, write) =>
       transact(grants, (view) => {
-        for (const grant of grants) requireWriter(view, grant);
+        requireWriters(view, grants);
         return { result: runAtOnce(write), changes: null };
       }),
   };
@@ -81,27 +81,12 @@ function createTransactions({ callerRows }: Ledger): Transactions | null {
     write: (grants, body, limitMs) =>
       callerRows.write(
         treesOf(grants),
-        (view) => {
-          for (const grant of grants) requireWriter(view, grant);
-        },
-        (sql) => runAtOnce(() => body(sql), body) as Awaited<ReturnType<typeof body>>,
+        (view) => requireWriters(view, grants),
+        (sql) => runAtOnce(body, sql),
         limitMs,
       ),
-    read: (body, snapshot, limitMs) =>
-      callerRows.read((sql) => runAtOnce(() => body(sql), body) as Awaited<ReturnType<typeof body>>, snapshot, limitMs),
+    read: (body, snapshot, limitMs) => callerRows.read((sql) => runAtOnce(body, sql), snapshot, limitMs),
   };
-}
-
-/** What goes on after the guard is left is not protected by it: a write that promises to finish later is refused. */
-function runAtOnce<T>(write: () => T, written: { readonly constructor: { readonly name: string } } = write): T {
-  if (written.constructor.name === "AsyncFunction") throw notAtOnce();
-  const result = write();
-  if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") throw notAtOnce();
-  return result;
-}
-
-function notAtOnce(): HoldfastError {
-  return invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
 }
 
 /** Whoever names a grant twice means it once. */

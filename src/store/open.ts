@@ -2,7 +2,7 @@
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import type { Store } from "./contract.js";
+import type { ForeignRows, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR` or `sqlite:PATH`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -25,4 +25,14 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
         next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
       });
   }
+}
+
+/** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */
+export async function openForeignRows(url: string): Promise<ForeignRows> {
+  if (!url.startsWith("sqlite:"))
+    throw new HoldfastError("E_CONFIG", `${JSON.stringify(url)} is neither the store's database nor an SQLite file`, {
+      next: ["Use sqlite:PATH, or leave `database` out to use the store's own."],
+    });
+  const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
+  return open(url.slice("sqlite:".length));
 }

@@ -190,6 +190,10 @@ export class RemoteLease {
   async commitAndBlock(ms: number): Promise<void> {
     await this.client.call("commitAndBlock", this.#id, ms);
   }
+  /** Runs a statement in `lease.transaction`, writes `file`, and keeps the transaction open for `ms`. */
+  async transactAndBlock(statement: string, file: string, ms: number): Promise<void> {
+    await this.client.call("transactAndBlock", this.#id, statement, file, ms);
+  }
   /** Takes another key, presenting this lease. */
   async acquireMore(key: string, options: AcquireOptions = {}): Promise<RemoteLease> {
     return new RemoteLease(this.client, key, (await this.client.call("acquireMore", this.#id, key, options)) as Kept);

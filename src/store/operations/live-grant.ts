@@ -33,6 +33,10 @@ export function requireWriter(view: LedgerView, ref: GrantRef): Grant {
   return grant;
 }
 
+export function requireWriters(view: LedgerView, refs: readonly GrantRef[]): void {
+  for (const ref of refs) requireWriter(view, ref);
+}
+
 function overtaken(view: LedgerView, ref: GrantRef): HoldfastError {
   const others = view.near([ref.resource]).grants.filter((grant) => isWithin(ref.resource, grant.resource));
   if (others.length === 0) return notHeld(ref.resource, `nothing is held on ${ref.resource} any more`);

@@ -19,15 +19,16 @@ const [PRAGMA, READ, SELECT, TRANSACTION, ATTACH, DETACH, FUNCTION, SAVEPOINT, R
 const [ALLOW, DENY] = [0, 1];
 const NOT_AUTHORIZED = 23;
 
-const OWN_TABLES = new Set(
-  MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)),
-);
+const OWN_TABLES = new Set([
+  "holdfast_fences",
+  ...MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)),
+]);
 const READING = new Set([READ, SELECT, FUNCTION, RECURSIVE]);
 const LEAVING = new Set([PRAGMA, TRANSACTION, ATTACH, DETACH, SAVEPOINT]);
 
-const allowsReading: Authorizer = (action) => (READING.has(action) ? ALLOW : DENY);
+export const allowsReading: Authorizer = (action) => (READING.has(action) ? ALLOW : DENY);
 
-const allowsWriting: Authorizer = (action, first, second) => {
+export const allowsWriting: Authorizer = (action, first, second) => {
   if (READING.has(action)) return ALLOW;
   const touchesOurs = OWN_TABLES.has(first ?? "") || OWN_TABLES.has(second ?? "");
   return LEAVING.has(action) || touchesOurs ? DENY : ALLOW;
@@ -53,7 +54,8 @@ export function createCallerRows(
 }
 
 /** What the caller's function is given, good until it returns. */
-class Statements implements Sql {
+export class Statements implements Sql {
+  readonly answersAtOnce = true;
   readonly #database: Database;
   readonly #limitMs: number;
   readonly #writes: boolean;

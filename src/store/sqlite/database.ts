@@ -81,8 +81,8 @@ export class Database {
   }
 
   /** Ends the opening, in which this connection waits for others and syncs every commit. */
-  opened(): void {
-    this.syncCommits(false);
+  opened({ syncs = false } = {}): void {
+    this.syncCommits(syncs);
     this.#waitForOthers(0);
   }
 

@@ -1,0 +1,113 @@
+/**
+ * A data access layer for the caller's own database: every read shows a lease that covers what it reads, every write a
+ * write lease, and a write is one short transaction in which that lease is checked.
+ *
+ * In the store's own database the check and the write are one step. In another SQLite file the writer's fencing token is
+ * left there before its first read, and a write is refused once a higher one is there (`store/sqlite/foreign-rows.ts`).
+ *
+ * Not promised: what a statement touches. The resource is what the caller says it is.
+ */
+import type { Duration } from "../lease/duration.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { Lease } from "../lease/lease.js";
+import { alone, parseLimit } from "../lease/transaction.js";
+import { type Key, parseKey } from "../lock/key.js";
+import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
+import { openForeignRows } from "../store/open.js";
+import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
+
+export interface DalOptions {
+  readonly holdfast: Holdfast;
+  /** `sqlite:PATH`. Default: the database of the store itself. */
+  readonly database?: string;
+  /** A transaction that is open longer is rolled back. Default 5 s. */
+  readonly maxTransactionMs?: Duration;
+}
+
+export interface ReadOptions {
+  /** All statements see one moment. Without it each stands alone, and no transaction is opened. */
+  readonly snapshot?: boolean;
+}
+
+/** `E_CONFIG` for a database that is neither the store's nor an SQLite file, or a store that is no database. */
+export async function openDal({ holdfast, database, maxTransactionMs }: DalOptions): Promise<Dal> {
+  const limitMs = parseLimit(maxTransactionMs);
+  const isOwn = database === undefined || database === holdfast.storeUrl;
+  return new Dal(isOwn ? null : await openForeignRows(database), limitMs);
+}
+
+export class Dal {
+  readonly #foreign: ForeignRows | null;
+  readonly #limitMs: number;
+  /** Leases whose token is already in the foreign database. */
+  readonly #installed = new WeakMap<Lease, Set<number>>();
+
+  /** @internal Use `openDal`. */
+  constructor(foreign: ForeignRows | null, limitMs: number) {
+    this.#foreign = foreign;
+    this.#limitMs = limitMs;
+  }
+
+  /** One transaction under a write lease that covers the resource. `E_LOCK_NOT_HELD` before any statement runs. */
+  async write<T>(lease: Lease, resource: string, body: (sql: Sql) => T | Promise<T>): Promise<T> {
+    const grant = await lease.covering(parseKey(resource), "write");
+    const foreign = this.#foreign;
+    if (foreign === null) return lease.transaction(body, { maxTransactionMs: this.#limitMs });
+    return alone(() => foreign.write(grant.resource, grant.fencingToken, body, this.#limitMs));
+  }
+
+  /** Statements that change nothing, under a lease of any mode that covers the resource. */
+  async read<T>(
+    lease: Lease,
+    resource: string,
+    body: (sql: Sql) => T | Promise<T>,
+    { snapshot = false }: ReadOptions = {},
+  ): Promise<T> {
+    await this.#mayRead(lease, parseKey(resource));
+    const rows = this.#foreign ?? lease.rows;
+    return alone(() => rows.read(body, snapshot, this.#limitMs));
+  }
+
+  /** All rows of one statement; `E_INVALID_ARGUMENT` when they are more than 50,000 and no page was asked for. */
+  async query(
+    lease: Lease,
+    resource: string,
+    statement: string,
+    values: readonly unknown[] = [],
+    page?: PageOptions,
+  ): Promise<SqlRow[]> {
+    return this.read(lease, resource, (sql) =>
+      page === undefined ? readAll(sql, statement, values) : pageOf(sql, statement, values, page),
+    );
+  }
+
+  /** The rows of one statement, page by page in the order of a unique column; each page shows the lease anew. */
+  pages(
+    lease: Lease,
+    resource: string,
+    statement: string,
+    values: readonly unknown[],
+    paging: Paging,
+  ): AsyncGenerator<SqlRow[]> {
+    return pagesOf(statement, values, paging, (body) => this.read(lease, resource, body));
+  }
+
+  close(): void {
+    this.#foreign?.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** A writer's token is left before it reads, so that whatever a predecessor still commits comes before what it sees. */
+  async #mayRead(lease: Lease, resource: Key): Promise<void> {
+    const grant = await lease.covering(resource, "read");
+    if (this.#foreign === null || grant.mode !== "write") return;
+    const installed = this.#installed.get(lease) ?? new Set();
+    this.#installed.set(lease, installed);
+    if (installed.has(grant.fencingToken)) return;
+    await this.#foreign.install(grant.resource, grant.fencingToken);
+    installed.add(grant.fencingToken);
+  }
+}

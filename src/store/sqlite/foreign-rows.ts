@@ -1,0 +1,100 @@
+/**
+ * A database file of the caller's own, apart from the store. The store's grants cannot be checked in its transactions, so
+ * writers leave their fencing tokens here, and a token that has been overtaken writes no more:
+ *
+ *   install   before its first read, a holder writes its token on its resource
+ *   write     in the transaction that writes: a higher token on the resource, above or below it refuses
+ *
+ * So whatever a late writer still commits, its successor has not read yet. A crash leaves the mark or not, and the
+ * transaction whole or not. Marks below a new, higher one are removed: the one above them says it all.
+ */
+
+import { existsSync } from "node:fs";
+import { dirname, resolve as resolvePath } from "node:path";
+import { ancestorsOf, type Key } from "../../lock/key.js";
+import { sleep } from "../../support/deadline.js";
+import { syncFolder } from "../../support/durable-file.js";
+import { HoldfastError } from "../../support/errors.js";
+import { assertLocalFileSystem } from "../../support/file-system.js";
+import type { ForeignRows } from "../contract.js";
+import { runAtOnce } from "../run-at-once.js";
+import { allowsReading, allowsWriting, Statements } from "./caller-rows.js";
+import { Database } from "./database.js";
+import type { Statement } from "./statement.js";
+
+const GIVE_UP_AFTER_MS = 5_000;
+const PAUSE_MS = 2;
+
+export function openForeignRows(place: string): ForeignRows {
+  const path = resolvePath(place);
+  assertLocalFileSystem(dirname(path));
+  const isNew = !existsSync(path);
+  const database = new Database(path);
+  database.exec(
+    "CREATE TABLE IF NOT EXISTS holdfast_fences (resource TEXT PRIMARY KEY, fencing_token INTEGER NOT NULL) WITHOUT ROWID",
+  );
+  if (isNew) syncFolder(dirname(path));
+  database.opened({ syncs: true });
+  const marks = new Marks(database);
+  return {
+    install: (resource, fencingToken) => inTransaction(database, () => marks.install(resource, fencingToken)),
+    write: (resource, fencingToken, body, limitMs) =>
+      inTransaction(database, () => {
+        marks.install(resource, fencingToken);
+        return new Statements(database, limitMs, true).run(allowsWriting, (sql) => runAtOnce(body, sql));
+      }),
+    async read(body, snapshot, limitMs) {
+      const run = () => new Statements(database, limitMs, false).run(allowsReading, (sql) => runAtOnce(body, sql));
+      return snapshot ? database.readAtOnce(run) : database.patiently(run);
+    },
+    close: () => database.close(),
+  };
+}
+
+class Marks {
+  readonly #at: Statement;
+  readonly #below: Statement;
+  readonly #put: Statement;
+  readonly #dropBelow: Statement;
+
+  constructor(database: Database) {
+    const below = "resource > ?1 || '/' AND resource < ?1 || '0'";
+    this.#at = database.prepare("SELECT fencing_token FROM holdfast_fences WHERE resource = ?");
+    this.#below = database.prepare(`SELECT max(fencing_token) FROM holdfast_fences WHERE ${below}`);
+    this.#put = database.prepare("INSERT OR REPLACE INTO holdfast_fences VALUES (?, ?)");
+    this.#dropBelow = database.prepare(`DELETE FROM holdfast_fences WHERE ${below}`);
+  }
+
+  /** Inside a write transaction. `E_FENCING_MISMATCH` when a higher token was there first. */
+  install(resource: Key, fencingToken: number): void {
+    const own = Number(this.#at.get(resource)?.[0] ?? 0);
+    const above = ancestorsOf(resource).map((key) => Number(this.#at.get(key)?.[0] ?? 0));
+    const below = Number(this.#below.get(resource)?.[0] ?? 0);
+    const highest = Math.max(own, below, ...above);
+    if (highest > fencingToken)
+      throw new HoldfastError(
+        "E_FENCING_MISMATCH",
+        `${resource} was written here under token ${highest}, which is higher than ${fencingToken}`,
+        { details: { resource, current: [highest] } },
+      );
+    if (own === fencingToken) return;
+    this.#dropBelow.get(resource);
+    this.#put.get(resource, fencingToken);
+  }
+}
+
+async function inTransaction<T>(database: Database, body: () => T): Promise<T> {
+  for (const startedAt = performance.now(); !database.tryBegin(); ) {
+    if (performance.now() - startedAt > GIVE_UP_AFTER_MS)
+      throw new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${database.path} locked for 5 s`);
+    await sleep(Math.random() * PAUSE_MS);
+  }
+  try {
+    const result = body();
+    database.commit();
+    return result;
+  } catch (error) {
+    database.rollBack();
+    throw error;
+  }
+}

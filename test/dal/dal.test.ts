@@ -1,0 +1,146 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Dal, openDal } from "../../src/dal/dal.js";
+import type { Holdfast } from "../../src/index.js";
+import { type Key, parseKey } from "../../src/lock/key.js";
+import { openForeignRows } from "../../src/store/sqlite/foreign-rows.js";
+import { Place } from "./place.js";
+
+const WHERE = ["the store's own database", "another file"] as const;
+
+async function open(place: Place, where: (typeof WHERE)[number], holdfast: Holdfast): Promise<Dal> {
+  const database = where === "another file" ? { database: `sqlite:${join(place.dir, "app.db")}` } : {};
+  return place.keep(await openDal({ holdfast, ...database }));
+}
+
+describe.each(WHERE)("a data access layer on %s", (where) => {
+  it("DAL-1: a write needs a write lease that covers the resource, a read any that covers it", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const dal = await open(place, where, holdfast);
+    const writer = await holdfast.acquire("project:alpha");
+    await dal.write(writer, "project:alpha/map:m1", (sql) => {
+      sql.rows("CREATE TABLE tiles (id INTEGER PRIMARY KEY, text TEXT)");
+      sql.rows("INSERT INTO tiles (text) VALUES ('one')");
+    });
+    const never = (): void => expect.unreachable("a statement ran");
+    const refused = { code: "E_LOCK_NOT_HELD" };
+    await expect(dal.write(writer, "project:beta", never)).rejects.toMatchObject(refused);
+    await expect(dal.read(writer, "project:beta", never)).rejects.toMatchObject(refused);
+    await writer.downgrade();
+    await expect(dal.write(writer, "project:alpha", never)).rejects.toMatchObject(refused);
+    expect(await dal.query(writer, "project:alpha", "SELECT text FROM tiles")).toEqual([{ text: "one" }]);
+    await writer.release();
+    await expect(dal.read(writer, "project:alpha", never)).rejects.toMatchObject(refused);
+  });
+
+  it("DAL-1: a holder that was overtaken neither reads nor writes", async () => {
+    await using place = new Place();
+    const [holdfast, admin] = [await place.client(), await place.client("admin:ann")];
+    const dal = await open(place, where, holdfast);
+    const old = await holdfast.acquire("project:alpha", { ttl: "1h" });
+    await admin.break("project:alpha", { reason: "test" });
+    await expect(dal.write(old, "project:alpha", () => expect.unreachable())).rejects.toMatchObject({
+      code: "E_LOCK_NOT_HELD",
+    });
+    await expect(dal.read(old, "project:alpha", () => expect.unreachable())).rejects.toMatchObject({
+      code: "E_LOCK_NOT_HELD",
+    });
+  });
+
+  it("DAL-2: reading changes nothing, sees one moment when asked to, and does not nest", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const dal = await open(place, where, holdfast);
+    const lease = await holdfast.acquire("project:alpha");
+    await dal.write(lease, "project:alpha", (sql) => sql.rows("CREATE TABLE n (n INTEGER)"));
+    const writing = dal.read(lease, "project:alpha", (sql) => sql.rows("INSERT INTO n VALUES (1)"));
+    await expect(writing).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    const count = (sql: { rows(statement: string): unknown }): unknown => sql.rows("SELECT count(*) AS n FROM n");
+    expect(await dal.read(lease, "project:alpha", count)).toEqual([{ n: 0 }]);
+    expect(await dal.read(lease, "project:alpha", count, { snapshot: true })).toEqual([{ n: 0 }]);
+    let inner: Promise<unknown> | undefined;
+    await dal.write(lease, "project:alpha", () => {
+      inner = dal.write(lease, "project:alpha", () => undefined);
+      inner.catch(() => undefined);
+    });
+    await expect(inner).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+  });
+
+  it("DAL-3: more than 50,000 rows need a page; pages give every row once", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const dal = await open(place, where, holdfast);
+    const lease = await holdfast.acquire("project:alpha");
+    await dal.write(lease, "project:alpha", (sql) => {
+      sql.rows("CREATE TABLE n (n INTEGER PRIMARY KEY)");
+      sql.rows(
+        "INSERT INTO n WITH RECURSIVE up(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < 50001) SELECT n FROM up",
+      );
+    });
+    const all = dal.query(lease, "project:alpha", "SELECT n FROM n;");
+    await expect(all).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    expect(await dal.query(lease, "project:alpha", "SELECT n FROM n WHERE n > ?", [1])).toHaveLength(50_000);
+    const page = await dal.query(lease, "project:alpha", "SELECT n FROM n ORDER BY n", [], {
+      limit: 2,
+      offset: 50_000,
+    });
+    expect(page).toEqual([{ n: 50_001 }]);
+    let [rows, pages] = [0, 0];
+    for await (const each of dal.pages(lease, "project:alpha", "SELECT n FROM n WHERE n > ?", [1], {
+      by: "n",
+      size: 20_000,
+    })) {
+      for (const { n } of each) {
+        rows += 1;
+        expect(n).toBe(rows + 1);
+      }
+      pages += 1;
+    }
+    expect([rows, pages]).toEqual([50_000, 3]);
+  });
+});
+
+describe("FENCE-3: marks in another database", () => {
+  const [alpha, map, sketch, beside] = ["p:a", "p:a/map:m", "p:a/map:m/sketch:s", "p:a/map:n"].map((key) =>
+    parseKey(key),
+  ) as [Key, Key, Key, Key];
+
+  it.each([
+    ["on the resource itself", map, true],
+    ["above it", alpha, true],
+    ["below it", sketch, true],
+    ["beside it", beside, false],
+  ])("a higher token %s decides about a late write", async (_, marked, isRefused) => {
+    await using place = new Place();
+    const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
+    await rows.write(map, 10, (sql) => sql.rows("CREATE TABLE t (v)"), 5_000);
+    await rows.install(marked, 11);
+    const late = rows.write(map, 10, (sql) => sql.rows("INSERT INTO t VALUES (1)"), 5_000);
+    if (isRefused) await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    else await late;
+    const kept = await rows.read((sql) => sql.rows("SELECT v FROM t"), false, 5_000);
+    expect(kept).toHaveLength(isRefused ? 0 : 1);
+    await rows.write(map, 12, (sql) => sql.rows("INSERT INTO t VALUES (2)"), 5_000);
+  });
+
+  it("a holder's token is there before its first read", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const url = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${url}` }));
+    const lease = await holdfast.acquire("p:a");
+    await dal.read(lease, "p:a", () => undefined);
+    const late = place
+      .keep(openForeignRows(url))
+      .write(parseKey("p:a/map:m"), lease.fencingToken - 1, () => undefined, 5_000);
+    await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+  });
+
+  it("the caller's statements cannot move the marks", async () => {
+    await using place = new Place();
+    const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
+    const sly = rows.write(alpha, 10, (sql) => sql.rows("DELETE FROM holdfast_fences"), 5_000);
+    await expect(sly).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+  });
+});

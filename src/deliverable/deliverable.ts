@@ -22,7 +22,7 @@ import type { LogLine } from "./log.js";
 import { boundTo, newRecord } from "./new-record.js";
 import { identityOf, type Places, placesIn } from "./places.js";
 import { type DeliverableRecord, type FoundLock, publicPart, type StoredRecord } from "./record.js";
-import { corrupt, inTheWay, notHeld } from "./refusals.js";
+import { corrupt, inTheWay, notHeld, notTold } from "./refusals.js";
 import { inRoom, type Room, readContent } from "./room.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";
@@ -142,9 +142,11 @@ export class Deliverable {
       const held = isFree ? null : this.#own(room, token).record;
       const fence = terminate ? room.mint() : (held?.fencing_token ?? 0);
       const line = this.#line(room, terminate ? "terminated" : "unlocked", fence, held?.lock_id ?? null);
-      room.change(null, [held === null ? line : { ...line, ...previousOf(held) }]);
+      const isTold = room.change(null, [held === null ? line : { ...line, ...previousOf(held) }]);
       removeTokens(this.#places, null);
-      if (terminate) removeOwnFiles(this.#places);
+      if (!terminate) return;
+      if (isTold) removeOwnFiles(this.#places);
+      else throw notTold(this.#places);
     });
   }
 

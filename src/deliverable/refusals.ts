@@ -40,3 +40,11 @@ export function notHeld(folder: string, why: string): HoldfastError {
     details: { path: folder },
   });
 }
+
+/** `E_IO`: the lock is gone, but what the log still lacks must not go with the rest. */
+export function notTold({ log, holdfast }: Places): HoldfastError {
+  return new HoldfastError("E_IO", `the folder is unlocked, but ${log} cannot be written, so ${holdfast} stays`, {
+    details: { path: log },
+    next: ["Make room or give permission, then terminate again."],
+  });
+}

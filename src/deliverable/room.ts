@@ -28,7 +28,7 @@
  * the link fails and the caller is told that the folder is locked.
  */
 import { hash } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
 import type { Instant } from "../lock/time.js";
 import { removeFile, removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
@@ -156,22 +156,23 @@ export class Room {
     return this.#fence;
   }
 
-  /** Makes `next` the lock of the folder, or none, and tells the log. */
-  change(next: StoredRecord | null, lines: readonly LogLine[]): void {
+  /** Makes `next` the lock of the folder, or none, and tells the log. False: the log will be told by the next one. */
+  change(next: StoredRecord | null, lines: readonly LogLine[]): boolean {
     const bytes = next === null ? null : encode(next);
     const step: Step = { after: fingerprint(bytes), log: this.#appendix(lines) };
     writeState(this.places, { fence: this.#fence, step }, true);
     try {
       this.#put(bytes);
     } catch (error) {
-      this.#abandon(step);
+      this.#takeBack(step, lines);
       throw accessError(error, bytes === null ? "remove" : "write", this.places.lock);
     }
     this.#bytes = bytes;
     try {
       this.#finish(step);
+      return true;
     } catch {
-      // The step is made and stands in state.json: whoever comes next writes what the log still lacks.
+      return false; // The step is made and stands in state.json.
     }
   }
 
@@ -205,7 +206,7 @@ export class Room {
     const { lock, fresh, folder } = this.places;
     if (bytes === null) {
       if (this.#bytes !== null) removeFile(lock);
-      syncFolder(folder);
+      syncQuietly(folder);
       return;
     }
     this.#writeFresh(bytes);
@@ -226,13 +227,17 @@ export class Room {
     }
   }
 
-  /** A change that failed halfway: what it made visible is told and taken back, for nobody will say it holds that. */
-  #abandon(step: Step): void {
+  /**
+   * The caller will hear of an error, so nothing may be left that looks like success: a lock that can be seen already,
+   * and could not be synced, is unlocked again, and the log says both.
+   */
+  #takeBack(step: Step, lines: readonly LogLine[]): void {
     try {
-      const isVisible = step.after !== null && fingerprint(readBytes(this.places)) === step.after;
-      if (isVisible) this.#log(step);
-      if (isVisible) unlinkSync(this.places.lock);
-      this.#done();
+      this.#bytes = readBytes(this.places);
+      this.#finish(step);
+      const last = lines.at(-1);
+      if (step.after === null || fingerprint(this.#bytes) !== step.after || last === undefined) return;
+      this.change(null, [{ ...last, action: "unlocked" }]);
     } catch {
       // It is left to whoever comes next, who finds the step and compares.
     }
@@ -255,6 +260,15 @@ export class Room {
 
   #done(): void {
     writeState(this.places, { fence: this.#fence, step: null }, false);
+  }
+}
+
+/** A removal that a power cut undoes brings back the lock of somebody who is gone: nothing worse than a wait. */
+function syncQuietly(folder: string): void {
+  try {
+    syncFolder(folder);
+  } catch {
+    // The folder is free all the same.
   }
 }
 

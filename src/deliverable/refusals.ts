@@ -38,6 +38,7 @@ export function corrupt({ lock, folder }: Places, why: string): HoldfastError {
 export function notHeld(folder: string, why: string): HoldfastError {
   return new HoldfastError("E_LOCK_NOT_HELD", `${folder} is not locked by this caller: ${why}`, {
     details: { path: folder },
+    next: ["Act as the holder who locked it (`--owner`), or show its lease token (`--token`)."],
   });
 }
 

@@ -27,8 +27,8 @@ export interface Places {
   readonly alive: string;
 }
 
-export const LOCK_FILE = "_LOCK.json";
-export const LOG_FILE = "_LOCK.log.jsonl";
+const LOCK_FILE = "_LOCK.json";
+const LOG_FILE = "_LOCK.log.jsonl";
 
 export function placesIn(path: string): Places {
   const folder = resolve(path);

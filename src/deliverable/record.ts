@@ -135,7 +135,7 @@ function grantOf(record: DeliverableRecord, store: StoredRecord["store"] | undef
 }
 
 /** The name the folder has in reports. */
-export function resourceOf(deliverableId: string): Key {
+function resourceOf(deliverableId: string): Key {
   const encoded = encodeURIComponent(deliverableId).replaceAll("%3A", ":").replaceAll("%40", "@");
   return `deliverable:${encoded}` as Key;
 }

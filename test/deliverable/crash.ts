@@ -29,7 +29,7 @@ function newOffice(): Office {
   return createOffice({ Deliverable, createSystemClock }, folder);
 }
 
-export function scenarioNamed(name: string): DeliverableScenario {
+function scenarioNamed(name: string): DeliverableScenario {
   const scenario = SCENARIOS[name];
   if (scenario === undefined) throw new RangeError(`there is no scenario ${name}`);
   return scenario;

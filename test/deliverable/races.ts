@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { DeliverableRecord } from "../../src/deliverable/record.js";
 import { Agent, deliverable, isLocked, newFolder, readLock, readLog } from "./scene.js";
 
-export async function crew(folder: string, size: number): Promise<Agent[]> {
+async function crew(folder: string, size: number): Promise<Agent[]> {
   return Promise.all(Array.from({ length: size }, (_, at) => Agent.start(folder, `agent:a${at}`)));
 }
 
@@ -28,7 +28,7 @@ export async function raceToLock(rounds: number): Promise<void> {
 }
 
 /** A lock whose lease is over, without waiting for it: as if it had been taken two hours ago. */
-export async function leaveExpired(folder: string): Promise<void> {
+async function leaveExpired(folder: string): Promise<void> {
   const { createSystemClock } = await import("../../src/support/clock.js");
   const system = createSystemClock();
   const ago = () => {

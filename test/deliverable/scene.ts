@@ -46,7 +46,7 @@ export function newFolder(name = "DEL-08-05"): string {
   return folder;
 }
 
-export function scratch(): string {
+function scratch(): string {
   const base = mkdtempSync(join(tmpdir(), "holdfast-deliverable-"));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   return base;

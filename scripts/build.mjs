@@ -16,7 +16,11 @@ rmSync(`${root}dist/cli`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   // Beside main.js stand the modules that are started as threads or processes: their names are looked up by URL.
-  entryPoints: { main: "src/cli/main.ts", "heart-thread": "src/lease/heart-thread.ts" },
+  entryPoints: {
+    main: "src/cli/main.ts",
+    "heart-thread": "src/lease/heart-thread.ts",
+    "selftest-child": "src/selftest/selftest-child.ts",
+  },
   outdir: "dist/cli",
   bundle: true,
   splitting: true,

@@ -73,7 +73,7 @@ export const MUTANTS = [
     name: "proof-identity",
     about: "any file with the right name is taken for the proof of life",
     file: "src/support/proof-of-life.ts",
-    find: `if (identityOf(fd) !== identity) return "unknown";`,
+    find: `if (identity !== null && identityOf(fd) !== identity) return "unknown";`,
     replace: "",
     tests: processes("kill", "a copy in place"),
   },

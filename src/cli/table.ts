@@ -8,10 +8,11 @@
  * A module that a command starts as a thread or process of its own is an entry of the bundle: see scripts/build.mjs.
  */
 import type { CommandRow } from "./row.js";
+import { DELIVERABLES } from "./rows/deliverables.js";
 import { FACES } from "./rows/faces.js";
 import { LOCKS } from "./rows/locks.js";
 import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
 
-export const TABLE: readonly CommandRow[] = [...SET_UP, ...LOCKS, ...RUN, ...RECORD, ...FACES];
+export const TABLE: readonly CommandRow[] = [...SET_UP, ...LOCKS, ...RUN, ...DELIVERABLES, ...RECORD, ...FACES];

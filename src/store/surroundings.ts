@@ -5,7 +5,7 @@
 import type { Grant, Proof, Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
-import { pidNamespace, startTimeOf, thisMachine } from "../support/machine.js";
+import { lifeOfProcess, thisMachine } from "../support/machine.js";
 import { openProofOfLife, type ProofOfLife, probeLife, sweepProofs } from "../support/proof-of-life.js";
 import type { WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
@@ -40,7 +40,7 @@ export function openProofFolder(dir: string, settings: Settings): Surroundings {
       case "none":
         return "unknown";
       case "pid":
-        return lifeOfPid(of.proof);
+        return lifeOfProcess(of.proof);
       case "file":
         return proofs.has(of.nonce) ? "alive" : probeLife(dir, of.nonce, of.proof.file);
     }
@@ -59,10 +59,4 @@ export function openProofFolder(dir: string, settings: Settings): Surroundings {
       proofs.clear();
     },
   };
-}
-
-/** A pid counts only together with its start time, in the pid namespace it was seen in. */
-export function lifeOfPid(proof: Extract<Proof, { kind: "pid" }>): Life {
-  if (proof.pidNamespace !== pidNamespace()) return "unknown";
-  return startTimeOf(proof.pid) === proof.startTime ? "alive" : "dead";
 }

@@ -2,6 +2,7 @@ declare module "fs-native-extensions" {
   const native: {
     tryLock(fd: number, options?: { shared?: boolean }): boolean;
     unlock(fd: number): void;
+    swapSync(from: string, to: string): void;
   };
   // biome-ignore lint/style/noDefaultExport: this is what the package has
   export default native;

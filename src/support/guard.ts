@@ -22,8 +22,9 @@ export interface Guard {
   close(): void;
 }
 
-export function openGuard(path: string): Guard {
-  let file = openFile(path);
+/** `makesFolder: false`: where its folder was moved or taken away, none is made in its place. */
+export function openGuard(path: string, { makesFolder = true }: { readonly makesFolder?: boolean } = {}): Guard {
+  let file = openFile(path, makesFolder);
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
   let isClosed = false;
@@ -42,7 +43,7 @@ export function openGuard(path: string): Guard {
     }
     if (isInside) return true;
     const { fd } = file;
-    file = openFile(path);
+    file = openFile(path, makesFolder);
     closeSync(fd);
     return false;
   };
@@ -66,9 +67,12 @@ export function openGuard(path: string): Guard {
 }
 
 /** With its folder, if somebody took that away. */
-function openFile(path: string): { readonly fd: number; readonly ino: number; readonly dev: number } {
+function openFile(
+  path: string,
+  makesFolder: boolean,
+): { readonly fd: number; readonly ino: number; readonly dev: number } {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    if (makesFolder) mkdirSync(dirname(path), { recursive: true });
     const fd = openSync(path, "a+", 0o644);
     try {
       const { ino, dev } = fstatSync(fd);

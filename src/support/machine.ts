@@ -48,6 +48,16 @@ export function pidNamespace(): string {
   }
 }
 
+/** A pid counts only together with its start time, in the pid namespace it was seen in. */
+export function lifeOfProcess(process: {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly pidNamespace: string;
+}): "alive" | "dead" | "unknown" {
+  if (process.pidNamespace !== pidNamespace()) return "unknown";
+  return startTimeOf(process.pid) === process.startTime ? "alive" : "dead";
+}
+
 /** `host:user:pid:start_time`. */
 export function holderIdOf(pid: number = process.pid): string {
   return `${hostname()}:${userName()}:${pid}:${startTimeOf(pid) ?? "0"}`;

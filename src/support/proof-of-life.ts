@@ -111,14 +111,19 @@ function identityOf(fd: number): string {
 
 /** Tries the kernel lock of the proof file that a record names by nonce and identity. */
 export function probeLife(dir: string, nonce: string, identity: string): Life {
+  return lifeOfFile(join(dir, nonce), identity);
+}
+
+/** The same of any proof file; what it proves is only about the process that made it. */
+export function lifeOfFile(path: string, identity: string | null = null): Life {
   let fd: number;
   try {
-    fd = openSync(join(dir, nonce), "r");
+    fd = openSync(path, "r");
   } catch {
     return "unknown";
   }
   try {
-    if (identityOf(fd) !== identity) return "unknown";
+    if (identity !== null && identityOf(fd) !== identity) return "unknown";
     return tryLockShared(fd) ? "dead" : "alive";
   } catch {
     return "unknown";

@@ -19,4 +19,15 @@ export const SET_UP: readonly CommandRow[] = [
     examples: [["holdfast config show", "why does it use that store?"]],
     load: () => import("../commands/config-show.js"),
   },
+  {
+    name: "selftest",
+    group: "set-up",
+    summary: "try on a folder what locks rest on: kernel locks, expiry, proof of death, recovery",
+    about: [
+      "Tries everything on the folder itself and its file system, with a second real process that is killed, in a second or two. What it makes it removes. Exit code 78 when something does not work; each failure says what to do.",
+    ],
+    args: [{ name: "DIR", help: "the folder to try; default the current one", optional: true }],
+    examples: [["holdfast selftest /srv/shared", "may a workspace be kept here?"]],
+    load: () => import("../commands/selftest.js"),
+  },
 ];

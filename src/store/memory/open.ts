@@ -1,12 +1,13 @@
 /** `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
+import { lifeOfProcess } from "../../support/machine.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
 import type { Ledger } from "../ledger.js";
 import { createListeners } from "../listeners.js";
 import { createLocalStore } from "../local-store.js";
-import { lifeOfPid, type Surroundings } from "../surroundings.js";
+import type { Surroundings } from "../surroundings.js";
 import { createMemoryLedger } from "./ledger.js";
 
 interface Shared {
@@ -38,7 +39,7 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
     witness: {
       life: ({ proof, nonce }) => {
         if (proof.kind === "none") return "unknown";
-        if (proof.kind === "pid") return lifeOfPid(proof);
+        if (proof.kind === "pid") return lifeOfProcess(proof);
         return alive.has(nonce) ? "alive" : "dead";
       },
       hasActiveJob: () => false,

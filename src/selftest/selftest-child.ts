@@ -1,0 +1,10 @@
+/** The second process of the self-test: proves to be alive, takes a lock, says so, and waits to be killed. STORE KEY ALIVE */
+import { openHoldfast } from "../open-holdfast.js";
+import { newNonce, openProofOfLife } from "../support/proof-of-life.js";
+
+const [store = "", key = "", alive = ""] = process.argv.slice(2);
+const { nonce, identity } = openProofOfLife(alive, newNonce(), { owner: "service:selftest-child" });
+const holdfast = await openHoldfast({ store, owner: "service:selftest-child", heart: "loop" });
+await holdfast.acquire(key, { ttl: "1h" });
+process.stdout.write(`${JSON.stringify({ nonce, identity })}\n`);
+setTimeout(() => process.exit(1), 60_000);

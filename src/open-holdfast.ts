@@ -45,6 +45,15 @@ const SOME_TIME = { atLeastMs: 10, atMostMs: 7 * 24 * 3_600_000 };
 
 /** Opens a workspace or a store. `E_INVALID_ARGUMENT`, `E_CONFIG`, `E_IO`, `E_STORE_UNAVAILABLE`, `E_FORMAT_UNSUPPORTED`. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+  return open(options, false);
+}
+
+/** The same for a process that does nothing but run a command: what it holds lasts as long as that. */
+export async function openForCommand(options: HoldfastOptions): Promise<Holdfast> {
+  return open({ ...options, heart: "loop" }, true);
+}
+
+async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Holdfast> {
   const owner = parseOwner(options.owner ?? `user:${userName()}@${hostname()}`);
   const stated = statedSettings(options);
   const rhythm = {
@@ -70,6 +79,7 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
     wait: options.wait,
     graceMs,
     strictOrder: options.order === "strict",
+    runsCommand,
   });
 }
 

@@ -1,5 +1,5 @@
 /** A lease used by a child that was handed its token: it may check and commit, but its life is its holder's business. */
-import type { GrantRef } from "../store/contract.js";
+import type { GrantRef, Presented } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { LeaseHome } from "./lease-home.js";
@@ -12,6 +12,8 @@ export interface BorrowedLease {
   verify(): Promise<void>;
   /** As `Lease.commit`. */
   commit<T>(write: () => T): Promise<T>;
+  /** @internal What it shows of itself with a request that is made `within` it. */
+  readonly presented: readonly Presented[];
 }
 
 /** `E_LOCK_NOT_HELD` when the token holds nothing on one of the keys. */
@@ -35,5 +37,6 @@ export async function createBorrowedLease(
       for (const { resource, fencingToken } of refs) await store.fence.verify(resource, fencingToken);
     },
     commit: (write) => store.fence.commit(refs, write),
+    presented: refs,
   };
 }

@@ -1,7 +1,7 @@
 /** The workplace: one client of one store, under one owner's name. */
 import { type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
-import type { Store } from "../store/contract.js";
+import type { CommandProof, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
@@ -25,6 +25,8 @@ export interface WorkplaceFacts {
   readonly wait: Duration | undefined;
   readonly graceMs: number | null;
   readonly strictOrder: boolean;
+  /** Holds for a command that it runs: see runtime/. */
+  readonly runsCommand?: boolean;
 }
 
 export interface ListOptions {
@@ -54,7 +56,7 @@ export class Holdfast {
     this.#facts = facts;
     this.owner = facts.owner;
     this.audit = createAuditTrail(facts.store);
-    const identity = new Identity(facts.store, facts.owner);
+    const identity = new Identity(facts.store, facts.owner, facts.runsCommand);
     this.#identity = identity;
     this.#home = {
       store: facts.store,
@@ -66,7 +68,10 @@ export class Holdfast {
       get party() {
         return identity.party;
       },
-      acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
+      acquire: (keys, options, family) => {
+        for (const lease of options.within ?? []) family.add(lease);
+        return this.#acquire(parseAcquire(keys, options, facts), family, false);
+      },
       newToken,
       held: this.#held,
     };
@@ -78,12 +83,17 @@ export class Holdfast {
     return this.#facts.store.url;
   }
 
+  /** @internal What the command run here inherits. */
+  get commandProof(): CommandProof | null {
+    return this.#identity.commandProof;
+  }
+
   /**
    * Takes all keys or none, waiting in line if need be. `E_LOCK_CONFLICT` with `wait: 0`, `E_LOCK_TIMEOUT` after it,
    * `E_INVALID_ARGUMENT`, `E_CONFIG`; the signal's reason when it aborts.
    */
   async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
-    return this.#acquire(parseAcquire(keys, options, this.#facts), new Set(), false);
+    return this.#acquire(parseAcquire(keys, options, this.#facts), new Set(options.within), false);
   }
 
   /** The lease, or null when it is taken. Does not wait. */
@@ -125,7 +135,7 @@ export class Holdfast {
 
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
-    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true);
+    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(options.within), true);
   }
 
   /** Ends what is recoverable on the key and below it. Returns what was ended, perhaps nothing. */

@@ -1,6 +1,6 @@
 /** Who a workplace is in its store: owner, process, and the proof that it lives, made when it is first needed. */
 import type { Proof } from "../lock/grant.js";
-import type { Party, Store } from "../store/contract.js";
+import type { CommandProof, Party, Store } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
 import { holderIdOf, pidNamespace, startTimeOf } from "../support/machine.js";
@@ -10,21 +10,31 @@ export class Identity {
   readonly owner: string;
   readonly #store: Store;
   readonly #nonce = newNonce();
+  readonly #runsCommand: boolean;
   #party: Party | null = null;
+  #commandProof: CommandProof | null = null;
 
-  constructor(store: Store, owner: string) {
+  /** With `runsCommand` what is held here lasts as long as the command that inherits its proof. */
+  constructor(store: Store, owner: string, runsCommand = false) {
     this.#store = store;
     this.owner = owner;
+    this.#runsCommand = runsCommand;
   }
 
   get party(): Party {
-    this.#party ??= {
-      owner: this.owner,
-      holderId: holderId(),
-      nonce: this.#nonce,
-      proof: this.#store.prove(this.#nonce, { owner: this.owner, holder_id: holderId() }),
-    };
+    this.#party ??= { owner: this.owner, holderId: holderId(), nonce: this.#nonce, proof: this.#prove() };
     return this.#party;
+  }
+
+  /** What the command is to inherit; null where the store has no such thing. */
+  get commandProof(): CommandProof | null {
+    return this.party && this.#commandProof;
+  }
+
+  #prove(): Proof {
+    const about = { owner: this.owner, holder_id: holderId() };
+    if (this.#runsCommand) this.#commandProof = this.#store.proveForCommand?.(this.#nonce, about) ?? null;
+    return this.#commandProof?.proof ?? this.#store.prove(this.#nonce, about);
   }
 
   /** A detached grant is not this process's: nothing of it proves life, unless it is bound to another process. */

@@ -25,8 +25,13 @@ export interface LeaseHome {
   newToken(): { readonly token: string; readonly hash: string };
 }
 
-/** The leases one client holds together; each request of theirs presents them all. */
-export type LeaseFamily = Set<Lease>;
+/** What shows something held: a lease in hand, or one that was handed down. */
+interface Presenter {
+  readonly presented: readonly Presented[];
+}
+
+/** What one client holds together; each of its requests presents it all. */
+export type LeaseFamily = Set<Presenter>;
 
 export interface LeaseFacts {
   readonly grants: readonly Grant[];
@@ -37,6 +42,6 @@ export interface LeaseFacts {
   readonly detached: boolean;
 }
 
-export function presentedBy(family: Iterable<Lease>): Presented[] {
-  return [...family].flatMap((lease) => lease.presented);
+export function presentedBy(family: LeaseFamily): Presented[] {
+  return [...family].flatMap(({ presented }) => presented);
 }

@@ -3,6 +3,7 @@ import type { Metadata, Want } from "../lock/grant.js";
 import { type Key, MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
+import type { BorrowedLease } from "./borrowed-lease.js";
 import { type Duration, type Limits, parseDuration } from "./duration.js";
 
 const LEASE_LIMITS: Limits = { atLeastMs: 1_000, atMostMs: 24 * 3_600_000 };
@@ -25,6 +26,8 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
   /** The caller's own JSON, kept in the record. At most 16 KiB. */
   readonly metadata?: Metadata;
+  /** Leases handed down to this process: the request presents them, so that what they cover nests. */
+  readonly within?: readonly BorrowedLease[];
   /** Makes the key a semaphore with this many places. */
   readonly permits?: number;
   /** Leaves the grant standing when this process ends: nobody renews it, only its lease counts. */

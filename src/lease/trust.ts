@@ -6,8 +6,8 @@
 import type { Clock } from "../support/clock.js";
 import type { Beating, Heart, Pulse } from "./heart.js";
 
-/** A tenth of the lease, at most a second. */
-function marginMs(leaseMs: number): number {
+/** How long before its end a lease counts as lost: a tenth of it, at most a second. */
+export function marginMs(leaseMs: number): number {
   return Math.min(1_000, leaseMs / 10);
 }
 

@@ -191,6 +191,17 @@ export interface Listening extends Disposable {
   readonly mayHaveMissed: boolean;
 }
 
+/** A proof that a command inherits: what is held with it counts as alive while any process has the descriptor open. */
+export interface CommandProof {
+  readonly proof: Proof;
+  /** For the command and nobody else. */
+  readonly descriptor: number;
+  /** The command has it: this process closes its copy. */
+  handOver(): void;
+  /** Whether a process that inherited it is left. */
+  isInherited(): boolean;
+}
+
 export interface Store {
   /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`. Another thread opens the same with it. */
   readonly url: string;
@@ -203,5 +214,7 @@ export interface Store {
   readonly wakeUps: WakeUps;
   /** Makes this process known as alive, and gives the proof to put into its grants. */
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
+  /** The same for a process and the command it runs. Left out where a command has nothing to inherit. */
+  proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
   close(): Promise<void>;
 }

@@ -68,6 +68,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     reader: createReader(ledger),
     wakeUps,
     prove: (nonce, about) => surroundings.prove(nonce, about),
+    ...(surroundings.proveForCommand === undefined ? {} : { proveForCommand: surroundings.proveForCommand }),
     async close() {
       ledger.close();
       surroundings.close();

@@ -5,9 +5,10 @@
 import type { Grant, Proof, Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
+import { openInheritableProof } from "../support/inheritable-proof.js";
 import { lifeOfProcess, thisMachine } from "../support/machine.js";
 import { openProofOfLife, type ProofOfLife, probeLife, sweepProofs } from "../support/proof-of-life.js";
-import type { WakeUps } from "./contract.js";
+import type { CommandProof, WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
 export interface Waker extends WakeUps {
@@ -19,6 +20,7 @@ export interface Surroundings {
   readonly witness: Witness;
   readonly wakeUps: Waker;
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
+  proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
   close(): void;
 }
 
@@ -52,6 +54,12 @@ export function openProofFolder(dir: string, settings: Settings): Surroundings {
       const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);
       proofs.set(nonce, proof);
       return { kind: "file", file: proof.identity, inherited: false };
+    },
+    proveForCommand(nonce, about) {
+      const proof = openInheritableProof(dir, nonce, about);
+      proofs.set(nonce, proof);
+      const { identity: file, descriptor, handOver, isInherited } = proof;
+      return { proof: { kind: "file", file, inherited: true }, descriptor, handOver, isInherited };
     },
     close() {
       wakeUps.close();

@@ -1,6 +1,7 @@
 declare module "fs-native-extensions" {
   const native: {
     tryLock(fd: number, options?: { shared?: boolean }): boolean;
+    tryLock(fd: number, offset: number, length: number, options?: { shared?: boolean }): boolean;
     unlock(fd: number): void;
     swapSync(from: string, to: string): void;
   };

@@ -14,6 +14,11 @@ export function tryLockShared(fd: number): boolean {
   return native.tryLock(fd, { shared: true });
 }
 
+/** A single byte of the file, apart from all others. */
+export function tryLockByte(fd: number, at: number, { shared }: { readonly shared: boolean }): boolean {
+  return native.tryLock(fd, at, 1, { shared });
+}
+
 export function unlock(fd: number): void {
   native.unlock(fd);
 }

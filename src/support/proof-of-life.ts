@@ -34,13 +34,19 @@ export function newNonce(): string {
   return randomBytes(12).toString("hex");
 }
 
-export function openProofOfLife(dir: string, nonce: string, about: Readonly<Record<string, unknown>>): ProofOfLife {
+/** `lock` takes the lock that proves it; the whole file unless said otherwise. */
+export function openProofOfLife(
+  dir: string,
+  nonce: string,
+  about: Readonly<Record<string, unknown>>,
+  lock: (fd: number) => boolean = tryLockExclusive,
+): ProofOfLife {
   const path = join(dir, nonce);
   let fd = -1;
   try {
     mkdirSync(dir, { recursive: true });
     fd = openSync(path, "wx+", 0o644);
-    if (!tryLockExclusive(fd)) throw new Error("a new file was locked by someone else");
+    if (!lock(fd)) throw new Error("a new file was locked by someone else");
     writeSync(fd, `${JSON.stringify({ nonce, ...about }).padEnd(WAKE_BYTE_AT)}\n`);
     return { nonce, path, identity: identityOf(fd), close: once(() => giveUp(fd, path)) };
   } catch (error) {

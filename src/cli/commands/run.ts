@@ -1,0 +1,77 @@
+/** `holdfast run KEY… -- CMD`. Standard output is the command's: what there is to tell goes to stderr and `--report`. */
+import type { AcquireOptions } from "../../lease/options.js";
+import { type RunOutcome, runCommand } from "../../runtime/run-command.js";
+import { StoppedBySignal } from "../../runtime/signal-desk.js";
+import { StartFailure } from "../../runtime/start-command.js";
+import { HoldfastError, invalidArgument } from "../../support/errors.js";
+import { holdfastOptions } from "../../workspace/find.js";
+import type { Context, Outcome } from "../context.js";
+import { Interrupted } from "../interrupted.js";
+import { openReport } from "../report-file.js";
+
+const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
+const NOT_HAD = new Set(["E_LOCK_CONFLICT", "E_LOCK_TIMEOUT"]);
+
+export async function run(context: Context): Promise<Outcome> {
+  const { flags, rest, env } = context;
+  const [program = "", ...args] = rest;
+  const conflictExit = exitCode(flags.integer("conflict-exit-code"));
+  const report = openReport(flags.text("report"), context);
+  try {
+    const outcome = await runCommand({
+      workplace: holdfastOptions(context.workspace()),
+      keys: context.args("KEY"),
+      acquire: acquireOptions(context),
+      program,
+      args,
+      env,
+      linger: flags.has("linger"),
+    });
+    if (outcome.lost === null) report.succeeded(dataOf(outcome));
+    else report.failed(outcome.lost, dataOf(outcome));
+    return { exit: outcome.exitCode, notes: notesOf(outcome) };
+  } catch (thrown) {
+    if (thrown instanceof StoppedBySignal) throw new Interrupted(thrown.signal, SIGNAL_EXITS[thrown.signal] ?? 1);
+    const error = thrown instanceof StartFailure ? thrown.error : thrown;
+    if (error instanceof HoldfastError) report.failed(error);
+    const exit = thrown instanceof StartFailure ? thrown.exit : isNotHad(error) ? conflictExit : undefined;
+    if (exit === undefined) throw error;
+    const { showError } = await import("../failure.js");
+    showError(error, context.command, context.screen, process.argv.slice(2));
+    return { exit };
+  }
+}
+
+function acquireOptions({ flags }: Context): Pick<AcquireOptions, "mode" | "ttl" | "wait" | "metadata"> {
+  const mode = flags.text("mode") as AcquireOptions["mode"];
+  const ttl = flags.text("ttl") as AcquireOptions["ttl"];
+  const wait = flags.text("wait") as AcquireOptions["wait"];
+  const metadata = flags.pairs("meta");
+  return {
+    ...(mode === undefined ? {} : { mode }),
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(wait === undefined ? {} : { wait }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+function exitCode(code: number | undefined): number | undefined {
+  if (code !== undefined && (code < 0 || code > 255)) throw invalidArgument("conflict-exit-code", "from 0 to 255");
+  return code;
+}
+
+function isNotHad(error: unknown): boolean {
+  return error instanceof HoldfastError && NOT_HAD.has(error.code);
+}
+
+function dataOf({ exitCode, end, grants, kept }: RunOutcome): Record<string, unknown> {
+  return { grants, exit_code: exitCode, command_exit_code: end.exitCode, command_signal: end.signal, kept };
+}
+
+function notesOf({ lost, kept, end }: RunOutcome): string[] {
+  const how = end.signal === null ? `it returned ${end.exitCode}` : `it ended by ${end.signal}`;
+  const notes =
+    lost === null ? [] : [`holdfast: the lease was lost, and the command with it (${how}): ${lost.message}`];
+  if (kept !== null) notes.push(`holdfast: the lock was not given back: ${kept}`);
+  return notes;
+}

@@ -1,0 +1,33 @@
+/** The JSON of a command whose standard output belongs to somebody else: one document in a file, there whole or not at all. */
+import { accessSync, constants } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { replaceFile } from "../support/durable-file.js";
+import { type HoldfastError, ioError } from "../support/errors.js";
+import type { Context } from "./context.js";
+
+interface Report {
+  succeeded(data: Readonly<Record<string, unknown>>): void;
+  /** `more` goes into the details of the error. */
+  failed(error: HoldfastError, more?: Readonly<Record<string, unknown>>): void;
+}
+
+const NO_REPORT: Report = { succeeded() {}, failed() {} };
+
+/** `E_IO` when nothing could be written there: better before the work than after it. */
+export function openReport(file: string | undefined, { cwd, command }: Context): Report {
+  if (file === undefined) return NO_REPORT;
+  const path = resolve(cwd, file);
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw ioError(error, "write into", dirname(path));
+  }
+  const write = (document: unknown): void => replaceFile(path, Buffer.from(`${JSON.stringify(document)}\n`), false);
+  return {
+    succeeded: (data) => write({ ok: true, command, data }),
+    failed: (error, more = {}) => {
+      const { code, message, retryable, details, next } = error;
+      write({ ok: false, command, error: { code, message, retryable, details: { ...details, ...more }, next } });
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** The processes of this machine, as far as the system tells: who belongs to which group, and who has which file open. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+export interface ProcessRow {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** In ticks since boot; 0 where the system does not tell so exactly. */
+  readonly startedAt: number;
+  /** It has ended, and only its parent has not asked how: it does nothing any more. */
+  readonly isZombie: boolean;
+}
+
+/** What this process is to the terminal it was started from. */
+export interface TerminalPlace {
+  /** A terminal can send it signals, and stop it. */
+  readonly hasTerminal: boolean;
+  /** Its group is the one that the terminal's keys go to. */
+  readonly isForeground: boolean;
+}
+
+const isLinux = process.platform === "linux";
+
+/** Those that may have come after this process: only among them can be what it started. */
+export function listYounger(): ProcessRow[] {
+  const rows = isLinux ? listFromProc() : listFromPs();
+  const own = rows.find((row) => row.pid === process.pid);
+  return rows.filter((row) => row !== own && row.startedAt >= (own?.startedAt ?? 0));
+}
+
+function listFromProc(): ProcessRow[] {
+  const rows: ProcessRow[] = [];
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = statOf(name);
+    const [state, parent, group] = stat;
+    if (state === undefined) continue;
+    rows.push({
+      pid: Number(name),
+      parent: Number(parent),
+      group: Number(group),
+      startedAt: Number(stat[START_TIME]),
+      isZombie: state === "Z" || state === "X",
+    });
+  }
+  return rows;
+}
+
+function listFromPs(): ProcessRow[] {
+  return runPs(["-A", "-o", "pid=,ppid=,pgid=,state="]).map((line) => {
+    const [pid, parent, group, state = ""] = line.trim().split(/\s+/);
+    const isZombie = state.startsWith("Z");
+    return { pid: Number(pid), parent: Number(parent), group: Number(group), startedAt: 0, isZombie };
+  });
+}
+
+const START_TIME = 19;
+
+/** State, parent, group, session, terminal, foreground group of the terminal, and more; empty when there is no such process. */
+function statOf(pid: number | string): string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ", START_TIME + 1);
+  } catch {
+    return [];
+  }
+}
+
+/** The group of this process. */
+export function ownGroup(): number {
+  return Number(isLinux ? statOf("self")[2] : runPs(["-o", "pgid=", "-p", String(process.pid)])[0]);
+}
+
+export function terminalPlace(): TerminalPlace {
+  if (isLinux) {
+    const [, , group, , terminal, foreground] = statOf("self");
+    return { hasTerminal: terminal !== "0", isForeground: terminal !== "0" && foreground === group };
+  }
+  const [line = ""] = runPs(["-o", "pgid=,tpgid=", "-p", String(process.pid)]);
+  const [group, foreground = "0"] = line.trim().split(/\s+/);
+  return { hasTerminal: Number(foreground) > 0, isForeground: group === foreground };
+}
+
+/** Whether the process has this file open. False where the system does not tell, or not us. */
+export function hasOpen(pid: number, path: string): boolean {
+  if (!isLinux) return false;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === path);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the process was started with this in its environment. False where the system does not tell, or not us. */
+export function wasStartedWith(pid: number, variable: string): boolean {
+  if (!isLinux) return false;
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}`.includes(`\0${variable}\0`);
+  } catch {
+    return false;
+  }
+}
+
+/** The file that a descriptor of this process is open on; null where the system does not tell. */
+export function pathOf(descriptor: number): string | null {
+  return isLinux ? linkOf(`/proc/self/fd/${descriptor}`) : null;
+}
+
+function linkOf(link: string): string | null {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return null;
+  }
+}
+
+function runPs(args: readonly string[]): string[] {
+  return execFileSync("ps", args, { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+}

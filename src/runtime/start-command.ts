@@ -1,0 +1,99 @@
+/** Starting the command of a run, with the terminal's or the caller's own input and output, and the proof of life. */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { fstatSync } from "node:fs";
+import { HoldfastError, ioError } from "../support/errors.js";
+import { CommandProcesses, type Heritage } from "./command-processes.js";
+import { terminalPlace } from "./process-table.js";
+
+/**
+ * Far from the numbers that shells and scripts use, and above those that Node closes on exec when it starts: so the proof
+ * also gets past programs written for Node.
+ */
+const FIRST_DESCRIPTOR = 100;
+
+export interface CommandLine {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The command could not be started. `exit` is what a shell would exit with. */
+export class StartFailure extends Error {
+  readonly exit: number;
+  readonly error: HoldfastError;
+
+  constructor(error: HoldfastError, exit: number) {
+    super(error.message);
+    this.error = error;
+    this.exit = exit;
+  }
+}
+
+/** Once this has returned the command has the proof, and this process no longer has its copy. Throws `StartFailure`. */
+export async function startCommand(line: CommandLine, heritage: Heritage): Promise<CommandProcesses> {
+  const hasOwnGroup = !terminalPlace().hasTerminal;
+  const child = await started(line, {
+    env: line.env,
+    stdio: withProof(heritage),
+    detached: hasOwnGroup,
+  });
+  const processes = new CommandProcesses(child, hasOwnGroup, heritage);
+  heritage.proof?.handOver();
+  return processes;
+}
+
+function withProof({ proof }: Heritage): SpawnOptions["stdio"] {
+  if (proof === null) return "inherit";
+  const stdio: ("inherit" | "ignore" | number)[] = ["inherit", "inherit", "inherit"];
+  const at = firstFree(FIRST_DESCRIPTOR);
+  while (stdio.length < at) stdio.push("ignore");
+  return [...stdio, proof.descriptor];
+}
+
+/** What this process was given itself, by a run around this one, must reach the command too. */
+function firstFree(from: number): number {
+  for (let descriptor = from; ; descriptor += 1)
+    try {
+      fstatSync(descriptor);
+    } catch {
+      return descriptor;
+    }
+}
+
+async function started(line: CommandLine, options: SpawnOptions): Promise<ChildProcess & { readonly pid: number }> {
+  let child: ChildProcess;
+  try {
+    child = spawn(line.program, line.args, options);
+  } catch (error) {
+    throw failureOf(error, line.program);
+  }
+  const { pid } = child;
+  if (pid !== undefined) return Object.assign(child, { pid });
+  const error = await new Promise((resolve) => child.once("error", resolve));
+  throw failureOf(error, line.program);
+}
+
+const NOT_FOUND = 127;
+const NOT_EXECUTABLE = 126;
+
+function failureOf(error: unknown, program: string): StartFailure {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT" || code === "ENOTDIR")
+    return new StartFailure(
+      new HoldfastError("E_NOT_FOUND", `there is no command ${program}`, {
+        details: { program },
+        next: ["Look at its spelling and at PATH. For what only a shell knows, write: -- sh -c '…'"],
+      }),
+      NOT_FOUND,
+    );
+  if (code === "EACCES" || code === "EPERM" || code === "ENOEXEC" || code === "EISDIR" || code === "E2BIG")
+    return new StartFailure(
+      new HoldfastError("E_INVALID_ARGUMENT", `${program} cannot be executed (${code})`, {
+        details: { field: "CMD", program },
+        next: ["Make it executable, or name the program that reads it: -- sh SCRIPT"],
+      }),
+      NOT_EXECUTABLE,
+    );
+  const other = ioError(error, "start", program);
+  return new StartFailure(other, NOT_EXECUTABLE);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { isGone, PATIENTLY, RunScene, until } from "../runtime/run-scene.js";
+
+/** Goes on for ever, and would rather return 0 than be told to end. */
+const STUBBORN = `sh -c 'trap "" TERM; echo "child $$"; while :; do sleep 1; done' & trap "exit 0" TERM; echo "cmd $$"; while :; do sleep 0.1; done`;
+
+describe("run whose lease is lost", PATIENTLY, () => {
+  it("RUN-1 LOCK-6 ends the whole group, also what ignores SIGTERM, and exits with 81 whatever the command says", async () => {
+    await using scene = new RunScene();
+    const admin = await scene.open({ owner: "admin:test" });
+    const run = scene.run(["k", "--ttl", "5s", "--report", "r.json"], STUBBORN);
+    const child = scene.keep(Number(await run.says(/child (\d+)/)));
+    const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
+    await admin.break("k", { reason: "test" });
+    expect(await run.finished).toBe(81);
+    expect([isGone(child), isGone(command)]).toEqual([true, true]);
+    expect(run.err).toContain("lost");
+    expect(scene.json("r.json")).toMatchObject({
+      ok: false,
+      error: { code: "E_LOCK_NOT_HELD", details: { exit_code: 81 } },
+    });
+  });
+
+  for (const ttl of ["1s", "2s"])
+    it(`RUN-1 LOCK-6 a runner that slept through its lease of ${ttl}: nobody gets in before the group has ended`, async () => {
+      await using scene = new RunScene();
+      const holdfast = await scene.open();
+      const run = scene.run(["k", "--ttl", ttl], STUBBORN);
+      const child = scene.keep(Number(await run.says(/child (\d+)/)));
+      const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
+      await run.stop();
+      await until("expired", async () => (await holdfast.inspect("k")).state === "expired");
+      expect(await holdfast.tryAcquire("k")).toBeNull();
+      const next = scene.run(
+        ["k", "--wait", "10m"],
+        `kill -0 ${child} 2>/dev/null && cat /proc/${child}/stat; kill -0 ${command} 2>/dev/null && cat /proc/${command}/stat; echo in`,
+      );
+      await until("it waits", async () => (await holdfast.inspect("k")).waiters.length === 1);
+      run.signal("SIGCONT");
+      expect(await run.ended).toBe(80);
+      expect([isGone(child), isGone(command)]).toEqual([true, true]);
+      expect(await next.finished).toBe(0);
+      expect(next.out.replace(/^.*\) Z .*\n/gm, "")).toBe("in\n");
+    });
+
+  it("RUN-1 a command that ends well after its lease was lost has not ended well", async () => {
+    await using scene = new RunScene();
+    const holdfast = await scene.open();
+    const run = scene.run(["k", "--ttl", "1s"], "echo here; while test ! -e go; do sleep 0.05; done");
+    await run.says(/here/);
+    await run.stop();
+    await until("expired", async () => (await holdfast.inspect("k")).state === "expired");
+    scene.write("go");
+    run.signal("SIGCONT");
+    expect(await run.ended).toBe(80);
+    expect((await holdfast.inspect("k")).state).toBe("free");
+  });
+});

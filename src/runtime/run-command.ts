@@ -93,6 +93,7 @@ async function runUnder(
   { program, args, env, linger }: RunRequest,
   desk: SignalDesk,
 ): Promise<RunOutcome> {
+  desk.stopped.throwIfAborted();
   const { grants, signal } = lease;
   const environment = environmentUnder(lease, env);
   const proof = holdfast.commandProof;

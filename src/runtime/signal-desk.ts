@@ -41,7 +41,13 @@ export function openSignalDesk(): SignalDesk {
   const receive = (signal: NodeJS.Signals): void => {
     if (command !== null) passOn(signal, command);
     else if (ENDING.includes(signal)) stop.abort(new StoppedBySignal(signal));
-    else if (signal === "SIGTSTP") process.kill(process.pid, "SIGSTOP");
+    if (signal === "SIGTSTP" && command?.hasOwnGroup !== true) stopSelf();
+    if (signal === "SIGCONT") process.off("SIGTSTP", receive).on("SIGTSTP", receive);
+  };
+  /** As if nobody had listened: the shell is to see why it stopped. */
+  const stopSelf = (): void => {
+    process.off("SIGTSTP", receive);
+    process.kill(process.pid, "SIGTSTP");
   };
   for (const signal of PASSED) process.on(signal, receive);
   return {
@@ -49,7 +55,7 @@ export function openSignalDesk(): SignalDesk {
     passTo(started) {
       command = started;
       const early: unknown = stop.signal.reason;
-      if (early instanceof StoppedBySignal) passOn(early.signal, command);
+      if (early instanceof StoppedBySignal) command.signalGroup(early.signal);
     },
     close() {
       for (const signal of PASSED) process.off(signal, receive);
@@ -61,7 +67,6 @@ function passOn(signal: NodeJS.Signals, command: CommandProcesses): void {
   if (TO_COMMAND.includes(signal)) command.signalCommand(signal);
   else if (command.hasOwnGroup) command.signalGroup(signal === "SIGTSTP" ? STOP_WITHOUT_TERMINAL : signal);
   else if (!FROM_KEYS.includes(signal) || !terminalPlace().isForeground) command.signalGroup(signal);
-  if (signal === "SIGTSTP" && !command.hasOwnGroup) process.kill(process.pid, "SIGSTOP");
 }
 
 /** In a session without a terminal the polite signal is ignored by the system. */

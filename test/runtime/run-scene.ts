@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Holdfast, type HoldfastOptions, openHoldfast } from "../../dist/index.js";
 
-export const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 /** For tests that start processes: most of their time may go into that on a busy machine. */
 export const PATIENTLY = { timeout: 120_000, concurrent: true };
 

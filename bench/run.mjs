@@ -5,10 +5,11 @@ import { auditChain } from "./lines/audit-chain.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
+import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = { uncontended, contended, killed, growth, audit: auditChain };
+const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

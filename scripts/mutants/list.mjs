@@ -2,6 +2,7 @@
 
 const processes = (name, only) => ({ files: [`test/processes/${name}.test.ts`], only });
 const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], only });
+const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 
 export const MUTANTS = [
   {
@@ -277,5 +278,61 @@ export const MUTANTS = [
     find: `R: ["IR", "R", "U"],`,
     replace: `R: ["IR", "IW", "R", "U"],`,
     tests: contract("memory", "LOCK-3"),
+  },
+  {
+    name: "run-proof-inherited",
+    about: "the command of a run does not get the proof of life",
+    file: "src/runtime/start-command.ts",
+    find: "return [...stdio, proof.descriptor];",
+    replace: "return stdio;",
+    tests: run("orphans", "plain: held, expired or not"),
+  },
+  {
+    name: "run-inherited-counts",
+    about: "a run's grant is ended by time although a process of it lives",
+    file: "src/lock/profile.ts",
+    find: `if (inherited && life === "alive") return null;`,
+    replace: "",
+    tests: run("orphans", "lease:k: held, expired or not"),
+  },
+  {
+    name: "run-leftovers",
+    about: "what a command leaves running in its group is not ended",
+    file: "src/runtime/command-processes.ts",
+    find: "if (!this.areLeft()) return true;",
+    replace: "if (!this.#isRunning) return true;",
+    tests: run("leftovers", "left in its group"),
+  },
+  {
+    name: "run-group-ends",
+    about: "a lost lease ends the command but not its group",
+    file: "src/runtime/command-processes.ts",
+    find: "else if (this.#isRunning || this.#inGroup().length > 0) send(-this.#group, signal);",
+    replace: "else if (this.#isRunning) send(this.#pid, signal);",
+    tests: run("loss", "ends the whole group"),
+  },
+  {
+    name: "run-loss-decides",
+    about: "a command that returns 0 after its lease was lost has ended well",
+    file: "src/runtime/run-command.ts",
+    find: "exitCode: lost === null ? exitCodeOf(end) : ERRORS[lost.code].exit,",
+    replace: "exitCode: ERRORS && exitCodeOf(end),",
+    tests: run("loss", "has not ended well"),
+  },
+  {
+    name: "run-inner-token",
+    about: "a run inside a run sees the outer lease token",
+    file: "src/runtime/enclosing-runs.ts",
+    find: "HOLDFAST_LEASE_TOKEN: lease.token,",
+    replace: "HOLDFAST_LEASE_TOKEN: env.HOLDFAST_LEASE_TOKEN ?? lease.token,",
+    tests: run("nested", "sees its own lease token"),
+  },
+  {
+    name: "run-stale-token",
+    about: "a run nests in a lease that has run out",
+    file: "src/runtime/enclosing-runs.ts",
+    find: "await lease.verify();",
+    replace: "",
+    tests: run("nested", "has run out"),
   },
 ];

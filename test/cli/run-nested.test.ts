@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isGone, PATIENTLY, RunScene } from "../runtime/run-scene.js";
+import { isGone, PATIENTLY, RunScene, until } from "../runtime/run-scene.js";
 
 const INNER = '"$NODE" "$MAIN" run --wait 0';
 const SHOW = `sh -c 'echo "$HOLDFAST_RESOURCE|$HOLDFAST_FENCING_TOKEN|$HOLDFAST_LEASE_TOKEN"'`;
@@ -48,6 +48,19 @@ describe("run inside run", PATIENTLY, () => {
       env: { ...env, HOLDFAST_OUTER: "rubbish; ;x y/ z" },
     });
     expect([await free.finished, free.out]).toEqual([0, "in\n"]);
+  });
+
+  it("LOCK-10 nor does a token whose lease has run out, although nobody could end its grant", async () => {
+    await using scene = new RunScene();
+    const holdfast = await scene.open();
+    const wait = "while test ! -e go; do sleep 0.1; done";
+    const run = scene.run(["k", "--ttl", "1s"], `echo "$$"; ${wait}; ${INNER} k -- touch in; echo "code $?"`);
+    scene.keep(Number(await run.says(/^(\d+)\n/)));
+    run.signal("SIGKILL");
+    await until("expired", async () => (await holdfast.inspect("k")).state === "expired");
+    scene.write("go");
+    await run.says(/code 75/);
+    expect(scene.has("in")).toBe(false);
   });
 
   it("LOCK-12 a token that holds nothing any more does not get past the line", async () => {

@@ -1,0 +1,45 @@
+// How long a command takes from start to end, beside a Node that does nothing. Most of it is reading and compiling code.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { interleave } from "../interleave.mjs";
+import { inScratch } from "../scratch.mjs";
+import { median, ratioOf } from "../statistics.mjs";
+import { milliseconds } from "../table.mjs";
+
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const PEER = "node -e 0";
+const TRIALS = {
+  [PEER]: { args: ["-e", "0"] },
+  "lock status KEY": { args: [MAIN, "lock", "status", "shop"], goal: { atMost: 1.8 } },
+  "run KEY -- true": { args: [MAIN, "run", "shop", "--", "true"], goal: { atMost: 2.5 } },
+};
+
+export const startUp = {
+  title: "a command from start to end, and a Node that does nothing",
+  async measure({ quick }) {
+    const times = await inScratch(async (newFolder) => {
+      const cwd = newFolder();
+      run([MAIN, "init"], cwd);
+      return interleave(Object.keys(TRIALS), { rounds: quick ? 9 : 41, warmUps: 2 }, (trial) =>
+        run(TRIALS[trial].args, cwd),
+      );
+    });
+    return Object.keys(TRIALS)
+      .filter((trial) => trial !== PEER)
+      .map((trial) => ({
+        what: `${trial} : ${PEER}`,
+        ours: milliseconds(median(times.get(trial))),
+        peer: milliseconds(median(times.get(PEER))),
+        ratio: ratioOf(times.get(trial), times.get(PEER)),
+        unit: "×",
+        goal: TRIALS[trial].goal,
+      }));
+  },
+};
+
+function run(args, cwd) {
+  const startedAt = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
+  return performance.now() - startedAt;
+}

@@ -4,7 +4,7 @@ import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import type { ForeignRows, Store } from "./contract.js";
 
-/** `memory:NAME`, `file:DIR` or `sqlite:PATH`. `E_CONFIG` for anything else, and when settings disagree. */
+/** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   switch (scheme) {
@@ -20,9 +20,14 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
       const { openSqliteStore } = await import("./sqlite/open.js");
       return openSqliteStore(place, stated, clock);
     }
+    case "postgres":
+    case "postgresql": {
+      const { openPostgresStore } = await import("./postgres/open.js");
+      return openPostgresStore(url, stated, clock);
+    }
     default:
       throw new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
-        next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
+        next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
       });
   }
 }

@@ -3,6 +3,7 @@ import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import type { ForeignRows, Store } from "./contract.js";
+import type { MigrationOptions, MigrationStep } from "./migration.js";
 
 /** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -30,6 +31,16 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
         next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
       });
   }
+}
+
+/** Sets up a store that is not set up by opening it, or brings it up to date. Tells the steps; none where opening does it. */
+export async function migrateStore(url: string, options: MigrationOptions = {}): Promise<readonly MigrationStep[]> {
+  if (!/^postgres(ql)?:/.test(url)) {
+    if (options.uninstall !== true) return [];
+    throw new HoldfastError("E_CONFIG", `${url} is a place of its own: delete it to uninstall`);
+  }
+  const { migratePostgres } = await import("./postgres/migrate.js");
+  return migratePostgres(url, options);
 }
 
 /** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type Holdfast, type HoldfastOptions, openHoldfast } from "../index.js";
 import type { StoreUnderTest } from "./store-contract.js";
 
-export type Hook = "spoil" | "outdate" | "tamper";
+type Hook = "spoil" | "outdate" | "tamper";
 /** What a promise needs of the store under test. */
 export type Need = Hook | "proof of death";
 

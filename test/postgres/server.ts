@@ -28,7 +28,7 @@ export interface TestServer {
   readonly control: ServerControl | null;
 }
 
-export interface ServerControl {
+interface ServerControl {
   /** The folder of its socket. */
   readonly socket: string;
   /** As after a power cut: nothing is written any more. */

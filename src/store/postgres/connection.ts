@@ -7,6 +7,7 @@
  */
 import pg from "pg";
 import { sleep } from "../../support/deadline.js";
+import type { SqlRow } from "../contract.js";
 import { isLostConnection, toHoldfastError } from "./error-codes.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
@@ -26,16 +27,16 @@ export interface Connection {
   /** The first column of the first row. `statement` is told whether it is sent again. */
   ask<T>(statement: Statement): Promise<T>;
   rows<T>(text: string, values: readonly unknown[]): Promise<readonly T[]>;
-  /** Lends a connection to `work`, which begins a transaction and ends it. */
-  transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  /** Lends a connection to `work`, which begins a transaction and ends it, or cuts it off. */
+  transaction<T>(work: (query: Query, cut: () => void) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /** On one connection, one after the other. */
-export type Query = (text: string, values: readonly unknown[]) => Promise<void>;
+export type Query = (text: string, values?: readonly unknown[]) => Promise<SqlRow[]>;
 
 /** A statement by whether it is sent again. */
-export type Statement = (again: boolean) => { readonly text: string; readonly values: readonly unknown[] };
+type Statement = (again: boolean) => { readonly text: string; readonly values: readonly unknown[] };
 
 interface Shared {
   readonly pool: pg.Pool;
@@ -77,9 +78,11 @@ export function connect(url: string): Connection {
     rows: <T>(text: string, values: readonly unknown[]) =>
       send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
     async transaction(work) {
-      const query: Query = async (text, values) => {
+      const query: Query = async (text, values = []) => {
         try {
-          await client.query(text, [...values]);
+          // One statement at a time: the other protocol would take several in one text.
+          const config = { text, values: [...values], queryMode: "extended" };
+          return (await client.query<SqlRow>(config)).rows;
         } catch (error) {
           throw toHoldfastError(error, where);
         }
@@ -89,7 +92,7 @@ export function connect(url: string): Connection {
       });
       let isDone = false;
       try {
-        const result = await work(query);
+        const result = await work(query, () => destroy(client));
         isDone = true;
         return result;
       } finally {
@@ -123,6 +126,10 @@ function openLine(url: string): Shared {
   const line = { pool, wakeUps: createWakeUps(url), users: 0 };
   shared.set(url, line);
   return line;
+}
+
+function destroy(client: pg.PoolClient): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 function withoutPassword(url: string): string {

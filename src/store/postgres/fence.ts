@@ -28,7 +28,7 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
         await begin(query, grants, storeId);
         const result = runAtOnce(write);
         try {
-          await query("COMMIT", []);
+          await query("COMMIT");
         } catch (cause) {
           throw uncertain(grants, cause);
         }
@@ -38,7 +38,7 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
 }
 
 async function begin(query: Query, grants: readonly GrantRef[], store: string): Promise<void> {
-  await query("BEGIN ISOLATION LEVEL READ COMMITTED", []);
+  await query("BEGIN ISOLATION LEVEL READ COMMITTED");
   const { text, values } = call("assert_fence", { ...refsOf(grants), store });
   await query(text, values);
 }

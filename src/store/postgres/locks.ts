@@ -1,13 +1,14 @@
 /** The verbs of the contract, each one call of the function of the same name. */
 import type { Contention } from "../../lock/contention.js";
-import { newLockId } from "../../lock/lock-id.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
+import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
 import { once } from "../once.js";
 import { call } from "./call.js";
 import type { Connection } from "./connection.js";
+import { lockIdFor } from "./lock-ids.js";
 import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
+import { UnknownOutcomes } from "./unknown-outcomes.js";
 
 type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
 
@@ -32,34 +33,61 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     }
   }
   const store = storeId;
+  const unknown = new UnknownOutcomes(refsOfRequest);
+
+  async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
+    let wasSentBefore = false;
+    try {
+      await connection.ask((again) => {
+        wasSentBefore = again;
+        return call("release", { ...refsOf(once(grants)), ...partyOf(party), store });
+      });
+    } catch (error) {
+      // Nobody else releases by these ids: it was the try whose answer got lost.
+      const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
+      if (!wasSentBefore || !isDone) throw error;
+    }
+  }
+
+  async function askToAcquire(request: AcquireRequest): Promise<ToldAnswer> {
+    const { wants, party } = request;
+    const lockIds = refsOfRequest(request).map((ref) => ref.lockId);
+    return connection.ask<ToldAnswer>((again) =>
+      call("acquire", {
+        keys: wants.map((want) => want.resource),
+        modes: wants.map((want) => want.mode),
+        permits: wants.map((want) => want.permits),
+        ...partyOf(party),
+        nonce: party.nonce,
+        proof: JSON.stringify(party.proof),
+        lease_ms: request.leaseMs,
+        grace_ms: request.graceMs,
+        wait_ms: Math.ceil(request.waitMs),
+        ticket_id: request.ticketId,
+        metadata: JSON.stringify(request.metadata),
+        token: request.tokenHash,
+        ...presentedOf(request.presented),
+        detached: request.detached,
+        strict_order: request.strictOrder,
+        must_steal: request.mustSteal,
+        lock_ids: lockIds,
+        again: again || unknown.has(request),
+        store,
+      }),
+    );
+  }
 
   return {
     async acquire(request) {
-      const { wants, party } = request;
-      const lockIds = wants.map((want) => newLockId(want.resource));
-      const told = await connection.ask<ToldAnswer>((again) =>
-        call("acquire", {
-          keys: wants.map((want) => want.resource),
-          modes: wants.map((want) => want.mode),
-          permits: wants.map((want) => want.permits),
-          ...partyOf(party),
-          nonce: party.nonce,
-          proof: JSON.stringify(party.proof),
-          lease_ms: request.leaseMs,
-          grace_ms: request.graceMs,
-          wait_ms: Math.ceil(request.waitMs),
-          ticket_id: request.ticketId,
-          metadata: JSON.stringify(request.metadata),
-          token: request.tokenHash,
-          ...presentedOf(request.presented),
-          detached: request.detached,
-          strict_order: request.strictOrder,
-          must_steal: request.mustSteal,
-          lock_ids: lockIds,
-          again,
-          store,
-        }),
-      );
+      let told: ToldAnswer;
+      try {
+        told = await askToAcquire(request);
+      } catch (error) {
+        if (error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE") unknown.add(request);
+        throw error;
+      }
+      unknown.settled(request);
+      for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
       return readAnswer(told);
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
@@ -93,7 +121,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     },
     async resume(grants, tokenHash, party) {
       const refs = once(grants);
-      const newLockIds = refs.map((ref) => newLockId(ref.resource));
+      const newLockIds = refs.map((ref) => lockIdFor(ref.resource, tokenHash));
       const told = await connection.ask<ToldGrants>((again) =>
         call("resume", {
           ...refsOf(refs),
@@ -106,20 +134,9 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       );
       return readGrants(told, clock);
     },
-    async release(grants, party) {
-      let wasSentBefore = false;
-      try {
-        await connection.ask((again) => {
-          wasSentBefore = again;
-          return call("release", { ...refsOf(once(grants)), ...partyOf(party), store });
-        });
-      } catch (error) {
-        // Nobody else releases by these ids: it was the try whose answer got lost.
-        const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
-        if (!wasSentBefore || !isDone) throw error;
-      }
-    },
+    release,
     async leave(ticketId, wants, party, report) {
+      unknown.left(ticketId);
       await connection.ask((again) =>
         call("leave", {
           ticket_id: ticketId,
@@ -139,6 +156,10 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       return readGrants(told, clock);
     },
   };
+}
+
+function refsOfRequest({ wants, tokenHash }: AcquireRequest): GrantRef[] {
+  return wants.map(({ resource }) => ({ resource, lockId: lockIdFor(resource, tokenHash), tokenHash }));
 }
 
 function partyOf({ owner, holderId }: Party) {

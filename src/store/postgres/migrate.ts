@@ -6,22 +6,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { HoldfastError } from "../../support/errors.js";
+import type { MigrationOptions, MigrationStep } from "../migration.js";
 import { toHoldfastError } from "./error-codes.js";
 
 const VERSION = 1;
 const SCRIPTS = new URL("./sql/", import.meta.url);
-
-export interface MigrationStep {
-  readonly name: string;
-  readonly sql: string;
-}
-
-export interface MigrationOptions {
-  /** Tells what would be done, and does nothing. */
-  readonly dryRun?: boolean;
-  /** Drops everything of ours instead. `E_LOCK_CONFLICT` while anything is held. */
-  readonly uninstall?: boolean;
-}
 
 /** `E_FORMAT_UNSUPPORTED` for a store of a version that is yet to come. */
 export function assertKnownVersion(version: number, where: string): void {

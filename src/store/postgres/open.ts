@@ -15,6 +15,7 @@ import { createFence } from "./fence.js";
 import { createLocks } from "./locks.js";
 import { assertKnownVersion } from "./migrate.js";
 import { createReader } from "./reader.js";
+import { createTransactions } from "./transactions.js";
 
 interface ToldStore {
   readonly store_id: string;
@@ -60,6 +61,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     settings,
     locks: createLocks(connection, storeId, clock),
     fence: createFence(connection, storeId, clock),
+    transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
     wakeUps,
     prove(nonce) {

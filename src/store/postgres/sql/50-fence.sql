@@ -30,10 +30,10 @@ end $$;
 
 -- The check of a mutation, for a transaction that writes rows of its own: from here to its end the grants cannot be taken
 -- over (their rows are locked), released or lowered, only renewed. Each must be current, unexpired and a write. When the
--- client falls silent for `max_ms` the server ends the transaction, and with it the protection.
+-- client falls silent for `max_ms` the server ends the transaction, and with it the protection. Tells the transaction's id.
 create or replace function holdfast.assert_fence(
   keys text[], tokens text[], lock_ids text[] default '{}', max_ms integer default 5000, store uuid default null
-) returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+) returns text language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);
@@ -53,6 +53,18 @@ begin
     end if;
   end loop;
   perform set_config('idle_in_transaction_session_timeout', max_ms::text, true);
+  perform set_config('statement_timeout', max_ms::text, true);
+  return pg_current_xact_id();
+end $$;
+
+-- How a transaction ended whose COMMIT was not answered: committed, aborted or in progress; null when it is long gone.
+create or replace function holdfast.transaction_outcome(id text, store uuid default null) returns text
+language plpgsql security definer set search_path = holdfast, pg_temp as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+begin
+  return pg_xact_status(id::xid8);
 end $$;
 
 create or replace function holdfast.overtaken(key text) returns void language plpgsql as $$

@@ -57,7 +57,8 @@ $$ select exists (select 1 from holdfast.grants g
 create or replace function holdfast.check_lease(lease_name text, holder text) returns void language plpgsql as $$
 begin
   if holder is null or btrim(holder) = '' then perform holdfast.invalid('holder', 'a lease has a holder'); end if;
-  perform holdfast.check_key('runtime:' || coalesce(lease_name, ''), 'lease_name');
+  perform holdfast.check_key(lease_name, 'lease_name');
+  perform holdfast.check_key('runtime:' || lease_name, 'lease_name');
 end $$;
 
 create or replace function holdfast.lease_owner(holder text) returns text language sql immutable as

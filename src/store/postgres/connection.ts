@@ -90,6 +90,8 @@ export function connect(url: string): Connection {
       const client = await pool.connect().catch((error: unknown) => {
         throw toHoldfastError(error, where);
       });
+      // A connection that breaks between two statements says so out of turn; the next statement fails, and that is enough.
+      client.on("error", ignore);
       let isDone = false;
       try {
         const result = await work(query, () => destroy(client));
@@ -97,6 +99,7 @@ export function connect(url: string): Connection {
         return result;
       } finally {
         // One that is left in the middle is closed, and the server rolls back: nobody else gets it in that state.
+        client.off("error", ignore);
         client.release(!isDone);
       }
     },
@@ -122,11 +125,13 @@ function openLine(url: string): Shared {
     application_name: "holdfast",
   });
   // An idle connection that breaks is replaced when it is needed.
-  pool.on("error", () => undefined);
+  pool.on("error", ignore);
   const line = { pool, wakeUps: createWakeUps(url), users: 0 };
   shared.set(url, line);
   return line;
 }
+
+function ignore(): void {}
 
 function destroy(client: pg.PoolClient): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();

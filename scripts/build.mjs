@@ -1,7 +1,7 @@
 // Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled:
 // a start reads a few files instead of eighty.
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -32,3 +32,7 @@ await build({
   logLevel: "warning",
 });
 chmodSync(`${root}dist/cli/main.js`, 0o755);
+
+// The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.
+for (const place of ["store/postgres", "cli"])
+  cpSync(`${root}src/store/postgres/sql`, `${root}dist/${place}/sql`, { recursive: true });

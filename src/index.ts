@@ -16,4 +16,6 @@ export { MODES, type Mode } from "./lock/mode.js";
 export { pathKey } from "./lock/path-key.js";
 export { type HoldfastOptions, openHoldfast } from "./open-holdfast.js";
 export type { AuditVerdict, BadEntry, Sql, SqlRow } from "./store/contract.js";
+export type { MigrationOptions, MigrationStep } from "./store/migration.js";
+export { migrateStore } from "./store/open.js";
 export { ERRORS, type ErrorCode, type ErrorFacts, HoldfastError, isHoldfastError } from "./support/errors.js";

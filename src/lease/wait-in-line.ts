@@ -12,6 +12,7 @@ import { HoldfastError } from "../support/errors.js";
 import { showDuration } from "./duration.js";
 
 const POLL_NEXT_MS = 50;
+const ASK_AGAIN_MS = 200;
 const POLL_OTHERS_MS = TICKET_LEASE_MS / 4;
 
 export interface Attempt {
@@ -56,7 +57,7 @@ async function standInLine(
     if (!listening.mayHaveMissed) await alarm.rungWithin(Math.min(attempt.waitMs, pollMs(ahead)));
     for (;;) {
       for (const signal of attempt.signals) signal.throwIfAborted();
-      const answer = await attempt.ask({ waitMs: attempt.waitMs, ticketId });
+      const answer = await askPatiently(attempt, ticketId, startedAt, alarm);
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;
@@ -72,13 +73,42 @@ async function standInLine(
   } finally {
     listening[Symbol.dispose]();
     alarm.dispose();
-    if (inLine) await attempt.leave(ticketId, report);
+    if (inLine) await leaveQuietly(attempt, ticketId, report);
   }
+}
+
+/** A store that is out of reach for a while does not end a wait; one that stays so until its end does. */
+async function askPatiently(attempt: Attempt, ticketId: string, startedAt: number, alarm: Alarm): Promise<Answer> {
+  for (;;) {
+    try {
+      return await attempt.ask({ waitMs: attempt.waitMs, ticketId });
+    } catch (error) {
+      const leftMs = attempt.waitMs - (performance.now() - startedAt);
+      if (!isUnavailable(error) || leftMs <= 0) throw error;
+      await alarm.rungWithin(Math.min(leftMs, ASK_AGAIN_MS));
+      for (const signal of attempt.signals) signal.throwIfAborted();
+    }
+  }
+}
+
+/** A place that cannot be given back is lost by itself soon. */
+async function leaveQuietly(attempt: Attempt, ticketId: string, report: Contention | null): Promise<void> {
+  try {
+    await attempt.leave(ticketId, report);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE";
 }
 
 function pollMs(ahead: number): number {
   return Math.min(POLL_NEXT_MS * (ahead + 1), POLL_OTHERS_MS);
 }
+
+type Alarm = ReturnType<typeof createAlarm>;
 
 /** Something to sleep on that remembers having rung while nobody slept. */
 function createAlarm(signals: readonly AbortSignal[]) {

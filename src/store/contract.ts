@@ -136,7 +136,8 @@ export interface ForeignRows {
 
 /** Reading takes no lock and creates no files. */
 export interface Reader {
-  inspect(resource: Key): Promise<Inspection>;
+  /** Where token hashes are kept secret, only that of the grants held with `tokenHash` is shown. */
+  inspect(resource: Key, tokenHash?: string): Promise<Inspection>;
   /** In the order of keys; `after` continues a listing behind that key and id. */
   list(page: ListPage): Promise<readonly Grant[]>;
   audit(page: AuditPage): Promise<readonly AuditEntry[]>;
@@ -203,7 +204,7 @@ export interface CommandProof {
 }
 
 export interface Store {
-  /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`. Another thread opens the same with it. */
+  /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`, `postgres://…`. Another thread opens the same with it. */
   readonly url: string;
   readonly settings: Settings;
   readonly locks: Locks;

@@ -1,9 +1,10 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
-import type { Fence, GrantRef, Locks, Reader, Store, Transactions } from "./contract.js";
+import type { Fence, Locks, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
+import { once } from "./once.js";
 import { acquire } from "./operations/acquire.js";
 import type { OperationContext } from "./operations/context.js";
 import { downgrade, upgrade } from "./operations/convert.js";
@@ -88,11 +89,6 @@ function createTransactions({ callerRows }: Ledger): Transactions | null {
       ),
     read: (body, snapshot, limitMs) => callerRows.read((sql) => runAtOnce(body, sql), snapshot, limitMs),
   };
-}
-
-/** Whoever names a grant twice means it once. */
-function once(refs: readonly GrantRef[]): readonly GrantRef[] {
-  return refs.length < 2 ? refs : [...new Map(refs.map((ref) => [ref.lockId, ref])).values()];
 }
 
 function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {

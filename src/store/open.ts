@@ -3,8 +3,9 @@ import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import type { ForeignRows, Store } from "./contract.js";
+import type { MigrationOptions, MigrationStep } from "./migration.js";
 
-/** `memory:NAME`, `file:DIR` or `sqlite:PATH`. `E_CONFIG` for anything else, and when settings disagree. */
+/** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   switch (scheme) {
@@ -20,11 +21,26 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
       const { openSqliteStore } = await import("./sqlite/open.js");
       return openSqliteStore(place, stated, clock);
     }
+    case "postgres":
+    case "postgresql": {
+      const { openPostgresStore } = await import("./postgres/open.js");
+      return openPostgresStore(url, stated, clock);
+    }
     default:
       throw new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
-        next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
+        next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
       });
   }
+}
+
+/** Sets up a store that is not set up by opening it, or brings it up to date. Tells the steps; none where opening does it. */
+export async function migrateStore(url: string, options: MigrationOptions = {}): Promise<readonly MigrationStep[]> {
+  if (!/^postgres(ql)?:/.test(url)) {
+    if (options.uninstall !== true) return [];
+    throw new HoldfastError("E_CONFIG", `${url} is a place of its own: delete it to uninstall`);
+  }
+  const { migratePostgres } = await import("./postgres/migrate.js");
+  return migratePostgres(url, options);
 }
 
 /** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */

@@ -4,14 +4,16 @@ import { once } from "node:events";
 import { type Holdfast, type HoldfastOptions, openHoldfast } from "../index.js";
 import type { StoreUnderTest } from "./store-contract.js";
 
-export type Hook = "spoil" | "outdate" | "tamper";
+type Hook = "spoil" | "outdate" | "tamper";
+/** What a promise needs of the store under test. */
+export type Need = Hook | "proof of death";
 
-/** One promise, tried out. Left out where the store under test lacks the hook it needs. */
-export type Proof = ((bench: Bench) => Promise<void>) & { readonly needs?: Hook };
+/** One promise, tried out. Left out where the store under test lacks what it needs. */
+export type Proof = ((bench: Bench) => Promise<void>) & { readonly needs?: Need };
 export type Chapter = Readonly<Record<string, Proof>>;
 
-export function needing(hook: Hook, proof: (bench: Bench) => Promise<void>): Proof {
-  return Object.assign(proof, { needs: hook });
+export function needing(need: Need, proof: (bench: Bench) => Promise<void>): Proof {
+  return Object.assign(proof, { needs: need });
 }
 
 interface MortalProcess {

@@ -9,7 +9,7 @@
  * by how long something took, except where the time itself was promised.
  */
 import type { HoldfastOptions } from "../index.js";
-import { type Chapter, openBench } from "./bench.js";
+import { type Chapter, type Need, openBench } from "./bench.js";
 import { audit } from "./contract/audit.js";
 import { auditTrail } from "./contract/audit-trail.js";
 import { commits } from "./contract/commits.js";
@@ -45,6 +45,8 @@ export interface StoreUnderTest {
   newStore(): string | Promise<string>;
   /** True when nothing of it is left once its last client has closed. */
   readonly isVolatile?: boolean;
+  /** True when only time ends a grant without its holder, because the store takes nobody's word for a death. */
+  readonly provesNoDeath?: boolean;
   /** Options for every client of the suite. */
   readonly options?: Omit<HoldfastOptions, "root" | "store" | "owner">;
   /** Rewrites the record of the one grant held on a key, by other means, so that no reader makes sense of it. */
@@ -84,7 +86,7 @@ const CHAPTERS: Readonly<Record<string, Chapter>> = {
 export function describeStoreContract(store: StoreUnderTest, { describe, it }: TestRunner): void {
   describe(`the contract of a store: ${store.name}`, () => {
     for (const [title, proofs] of Object.entries(CHAPTERS)) {
-      const applicable = Object.entries(proofs).filter(([, { needs }]) => needs === undefined || store[needs]);
+      const applicable = Object.entries(proofs).filter(([, { needs }]) => needs === undefined || has(store, needs));
       if (applicable.length === 0) continue;
       describe(title, () => {
         for (const [promise, prove] of applicable)
@@ -95,4 +97,8 @@ export function describeStoreContract(store: StoreUnderTest, { describe, it }: T
       });
     }
   });
+}
+
+function has(store: StoreUnderTest, need: Need): boolean {
+  return need === "proof of death" ? store.provesNoDeath !== true : store[need] !== undefined;
 }

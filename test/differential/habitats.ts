@@ -27,13 +27,15 @@ export interface Habitat {
   close(): Promise<void>;
 }
 
-const SETTINGS: Partial<Settings> = { profiles: { "project:": "dal", "worktree:": "lease", "vault:": "strict" } };
-const OPENINGS = 3;
+export const SETTINGS: Partial<Settings> = {
+  profiles: { "project:": "dal", "worktree:": "lease", "vault:": "strict" },
+};
+export const OPENINGS = 3;
 /** Nothing here has to survive a power cut, so nothing has to wait for a disk. */
 const IN_MEMORY = "/dev/shm";
 const START_MS = 1_800_000_000_000;
 
-function createClock() {
+export function createClock() {
   let ms = 0;
   const clock = () => ({ wallMs: START_MS + ms, bootMs: 5_000 + ms, ...thisMachine() });
   return {
@@ -48,7 +50,7 @@ function createClock() {
 }
 
 /** One after the other, and again from the start. */
-function createTurn(openings: readonly Store[]): () => Store {
+export function createTurn(openings: readonly Store[]): () => Store {
   let turn = 0;
   return () => {
     turn += 1;

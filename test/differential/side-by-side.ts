@@ -1,7 +1,7 @@
 /** Tells random histories to all stores and compares what they answer with what the reference model does. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { openFileHabitat, openMemoryHabitat, openSqliteHabitat } from "./habitats.js";
+import { type Habitat, openFileHabitat, openMemoryHabitat, openSqliteHabitat } from "./habitats.js";
 import { anyHistory, type Step } from "./history.js";
 import { settle } from "./telling.js";
 import { World } from "./world.js";
@@ -17,7 +17,11 @@ export interface SideBySide {
 }
 
 export async function openSideBySide(): Promise<SideBySide> {
-  const habitats = [await openMemoryHabitat(), await openSqliteHabitat(), await openFileHabitat()];
+  return createSideBySide([await openMemoryHabitat(), await openSqliteHabitat(), await openFileHabitat()]);
+}
+
+/** The first is the model. */
+export function createSideBySide(habitats: readonly Habitat[]): SideBySide {
   const seen = new Set<string>();
   let told = 0;
 

@@ -26,13 +26,12 @@ class Token {
 class Last extends Token {}
 
 export function tellGrant(grant: Grant): unknown {
-  const { lockId, tokenHash, fencingToken, cover, nonce: _, proof, renewedAt, ...rest } = grant;
+  const { lockId, tokenHash: _secret, fencingToken, cover, nonce: _, proof, renewedAt, ...rest } = grant;
   return {
     ...rest,
     lock: new Id(lockId),
     token: new Token(grant.resource, fencingToken),
     cover: cover === null ? null : new Id(cover),
-    secret: tokenHash,
     proof: proof.kind,
     renewedAt: renewedAt.bootMs,
   };

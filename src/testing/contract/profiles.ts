@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Chapter } from "../bench.js";
+import { type Chapter, needing } from "../bench.js";
 import { BRIEF, isFree, lossOf, refusal, SHORT, until, untilExpired } from "../expect.js";
 
 /** When a grant may be ended without its holder: four declared rules. */
@@ -13,17 +13,20 @@ export const profiles: Chapter = {
     assert.equal(await isFree(b, "k"), true);
   },
 
-  async "STALE-1: default: so is a process that is proven dead, however long its lease"(bench) {
-    const [a, b] = await bench.two();
-    const process = await bench.process();
-    await a.acquire("k", { pid: process.pid, ttl: "1h" });
-    assert.equal(await isFree(b, "k"), false);
-    await process.kill();
-    const [taken] = [await b.acquire("k", { wait: 0 })];
-    const [entry] = await b.audit.list({ event: "stolen" });
-    assert.equal(entry?.details.reason, "process_dead");
-    await taken.release();
-  },
+  "STALE-1: default: so is a process that is proven dead, however long its lease": needing(
+    "proof of death",
+    async (bench) => {
+      const [a, b] = await bench.two();
+      const process = await bench.process();
+      await a.acquire("k", { pid: process.pid, ttl: "1h" });
+      assert.equal(await isFree(b, "k"), false);
+      await process.kill();
+      const [taken] = [await b.acquire("k", { wait: 0 })];
+      const [entry] = await b.audit.list({ event: "stolen" });
+      assert.equal(entry?.details.reason, "process_dead");
+      await taken.release();
+    },
+  ),
 
   async "STALE-1: lease: only the lease counts, not the death of the process"(bench) {
     const [a, b] = await bench.two();
@@ -59,7 +62,7 @@ export const profiles: Chapter = {
     assert.equal(await isFree(b, "project:p"), true);
   },
 
-  async "STALE-1: strict: never by time alone, only by proven death"(bench) {
+  "STALE-1: strict: never by time alone, only by proven death": needing("proof of death", async (bench) => {
     const [a, b] = await bench.two({ profiles: { "vault:": "strict" } });
     const process = await bench.process();
     const lease = await a.acquire("vault:v", { pid: process.pid, ttl: "1s" });
@@ -70,7 +73,7 @@ export const profiles: Chapter = {
     assert.deepEqual(await b.recover("vault:v"), []);
     await process.kill();
     assert.equal(await isFree(b, "vault:v"), true);
-  },
+  }),
 
   async "STALE-1: strict refuses a detached grant without a process, and an administrator breaks it"(bench) {
     const a = await bench.client({ profiles: { "vault:": "strict" } });

@@ -1,0 +1,142 @@
+/**
+ * The way to the server: one small pool per process and URL, shared by all that open it. Every operation is one statement,
+ * so nothing hangs on a session and a transaction pooler may stand in between.
+ *
+ * A statement whose connection breaks may have been carried out or not. It is sent again for a short while, with the same
+ * ids and the word `again`, so that the server can tell what the first try did. After that it is `E_STORE_UNAVAILABLE`.
+ */
+import pg from "pg";
+import { sleep } from "../../support/deadline.js";
+import type { SqlRow } from "../contract.js";
+import { isLostConnection, toHoldfastError } from "./error-codes.js";
+import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
+
+const CONNECTIONS = 10;
+const CONNECT_MS = 4_000;
+/** Longer than the functions wait for a guard. */
+const ANSWER_MS = 6_000;
+const IDLE_MS = 30_000;
+/** A broken connection is tried again for this long. */
+const TRY_AGAIN_MS = 2_500;
+const FIRST_PAUSE_MS = 25;
+
+export interface Connection {
+  /** Where it leads, without the password. */
+  readonly where: string;
+  readonly wakeUps: PostgresWakeUps;
+  /** The first column of the first row. `statement` is told whether it is sent again. */
+  ask<T>(statement: Statement): Promise<T>;
+  rows<T>(text: string, values: readonly unknown[]): Promise<readonly T[]>;
+  /** Lends a connection to `work`, which begins a transaction and ends it, or cuts it off. */
+  transaction<T>(work: (query: Query, cut: () => void) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** On one connection, one after the other. */
+export type Query = (text: string, values?: readonly unknown[]) => Promise<SqlRow[]>;
+
+/** A statement by whether it is sent again. */
+type Statement = (again: boolean) => { readonly text: string; readonly values: readonly unknown[] };
+
+interface Shared {
+  readonly pool: pg.Pool;
+  readonly wakeUps: PostgresWakeUps;
+  users: number;
+}
+
+const shared = new Map<string, Shared>();
+
+export function connect(url: string): Connection {
+  const line = shared.get(url) ?? openLine(url);
+  line.users += 1;
+  const { pool, wakeUps } = line;
+  const where = withoutPassword(url);
+
+  async function send<T extends pg.QueryResultRow>(statement: Statement, isArray: boolean): Promise<readonly T[]> {
+    const startedAt = performance.now();
+    for (let pauseMs = FIRST_PAUSE_MS, again = false; ; pauseMs *= 2, again = true) {
+      try {
+        const { text, values } = statement(again);
+        const config = { text, values: [...values], ...(isArray ? { rowMode: "array" as const } : {}) };
+        return (await pool.query<T>(config)).rows;
+      } catch (error) {
+        if (!isLostConnection(error) || performance.now() - startedAt > TRY_AGAIN_MS)
+          throw toHoldfastError(error, where);
+        await sleep(pauseMs * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  return {
+    where,
+    wakeUps,
+    async ask<T>(statement: Statement): Promise<T> {
+      const [row] = await send<[T] & pg.QueryResultRow>(statement, true);
+      if (row === undefined) throw new RangeError("the function gave no answer");
+      return row[0];
+    },
+    rows: <T>(text: string, values: readonly unknown[]) =>
+      send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
+    async transaction(work) {
+      const query: Query = async (text, values = []) => {
+        try {
+          // One statement at a time: the other protocol would take several in one text.
+          const config = { text, values: [...values], queryMode: "extended" };
+          return (await client.query<SqlRow>(config)).rows;
+        } catch (error) {
+          throw toHoldfastError(error, where);
+        }
+      };
+      const client = await pool.connect().catch((error: unknown) => {
+        throw toHoldfastError(error, where);
+      });
+      // A connection that breaks between two statements says so out of turn; the next statement fails, and that is enough.
+      client.on("error", ignore);
+      let isDone = false;
+      try {
+        const result = await work(query, () => destroy(client));
+        isDone = true;
+        return result;
+      } finally {
+        // One that is left in the middle is closed, and the server rolls back: nobody else gets it in that state.
+        client.off("error", ignore);
+        client.release(!isDone);
+      }
+    },
+    async close() {
+      line.users -= 1;
+      if (line.users > 0) return;
+      shared.delete(url);
+      wakeUps.close();
+      await pool.end();
+    },
+  };
+}
+
+function openLine(url: string): Shared {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+    idleTimeoutMillis: IDLE_MS,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    application_name: "holdfast",
+  });
+  // An idle connection that breaks is replaced when it is needed.
+  pool.on("error", ignore);
+  const line = { pool, wakeUps: createWakeUps(url), users: 0 };
+  shared.set(url, line);
+  return line;
+}
+
+function ignore(): void {}
+
+function destroy(client: pg.PoolClient): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([a-z]+:\/\/[^:@/]*):[^@/]*@/, "$1@").replace(/([?&]password=)[^&]*/, "$1…");
+}

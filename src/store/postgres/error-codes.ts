@@ -1,0 +1,71 @@
+/**
+ * What the server or the way to it reports, as coded errors. A refusal of our own functions has an SQLSTATE of class HF,
+ * its code in front of the message and its details as JSON. Everything that says "not now" is `E_STORE_UNAVAILABLE`; so is
+ * a server without our schema, because after a failover that is a server that knows nothing of what is held, not a free one.
+ */
+import { ERRORS, type ErrorCode, HoldfastError } from "../../support/errors.js";
+
+interface ServerError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly detail?: string;
+  readonly hint?: string;
+}
+
+/** No schema, no database, no such table or function. */
+const NOTHING_THERE = new Set(["3F000", "3D000", "42883", "42P01"]);
+/** Rolled back for the sake of another transaction: trying again is safe. */
+const ROLLED_BACK = new Set(["40001", "40P01"]);
+
+function factsOf(error: unknown): ServerError {
+  return typeof error === "object" && error !== null ? (error as ServerError) : {};
+}
+
+function isSqlState(code: string | undefined): code is string {
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code);
+}
+
+/** The connection broke or was never made: whether the step was done is unknown. */
+export function isLostConnection(error: unknown): boolean {
+  if (error instanceof HoldfastError) return false;
+  const { code } = factsOf(error);
+  return !isSqlState(code) || code.startsWith("08") || code.startsWith("57P") || ROLLED_BACK.has(code);
+}
+
+export function toHoldfastError(error: unknown, where: string): Error {
+  if (error instanceof HoldfastError) return error;
+  const { code, message = String(error), detail, hint } = factsOf(error);
+  if (!isSqlState(code)) return error instanceof TypeError ? error : unavailable(where, message, error);
+  if (code.startsWith("HF")) return refusal(message, detail, hint, error);
+  if (code === "42501")
+    return new HoldfastError("E_FORBIDDEN", `the database role may not do that: ${message}`, { cause: error });
+  if (code.startsWith("28"))
+    return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, { cause: error });
+  if (NOTHING_THERE.has(code)) return nothingThere(where, message, error);
+  if (code.startsWith("22"))
+    return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
+  if (code.startsWith("42") && error instanceof Error) return error;
+  return unavailable(where, message, error);
+}
+
+function refusal(message: string, detail: string | undefined, hint: string | undefined, cause: unknown): HoldfastError {
+  const [, code = "", why = message] = /^(E_[A-Z_]+): (.*)$/s.exec(message) ?? [];
+  return new HoldfastError(code in ERRORS ? (code as ErrorCode) : "E_STORE_CORRUPT", why, {
+    cause,
+    ...(detail === undefined ? {} : { details: JSON.parse(detail) as Record<string, unknown> }),
+    ...(hint === undefined || hint === "" ? {} : { next: [hint] }),
+  });
+}
+
+function unavailable(where: string, message: string, cause: unknown): HoldfastError {
+  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { cause });
+}
+
+function nothingThere(where: string, message: string, cause: unknown): HoldfastError {
+  return new HoldfastError("E_STORE_UNAVAILABLE", `there is no store on ${where}: ${message}`, {
+    cause,
+    next: [
+      "If it is really a new one, set it up once with `holdfast migrate`; if not, find out where the old one went.",
+    ],
+  });
+}

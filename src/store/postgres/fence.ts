@@ -1,0 +1,53 @@
+/**
+ * The check of a mutation. `commit` opens a transaction, locks the grants' rows against whoever would end them, checks
+ * them, runs the write and ends the transaction: nobody takes over in between. What the server cannot promise: when the
+ * connection breaks, or the write takes longer than the transaction may stand still, the lock ends while the write may
+ * still be under way. Then the answer is `E_COMMIT_UNCERTAIN`, and only who compares fencing tokens at the target is safe.
+ */
+import type { Clock } from "../../support/clock.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { Fence, GrantRef } from "../contract.js";
+import { runAtOnce } from "../run-at-once.js";
+import { call } from "./call.js";
+import type { Connection, Query } from "./connection.js";
+import { refsOf } from "./locks.js";
+import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
+
+export function createFence(connection: Connection, storeId: string, clock: Clock): Fence {
+  return {
+    async verify(resource, fencingToken) {
+      const told = await connection.ask<TellsTime & { readonly grants: readonly ToldGrant[] }>(() =>
+        call("verify", { key: resource, fencing_token: fencingToken, store: storeId }),
+      );
+      const [grant] = readGrants(told, clock);
+      if (grant === undefined) throw new RangeError("verify tells a grant or fails");
+      return grant;
+    },
+    commit: (grants, write) =>
+      connection.transaction(async (query) => {
+        await begin(query, grants, storeId);
+        const result = runAtOnce(write);
+        try {
+          await query("COMMIT");
+        } catch (cause) {
+          throw uncertain(grants, cause);
+        }
+        return result;
+      }),
+  };
+}
+
+async function begin(query: Query, grants: readonly GrantRef[], store: string): Promise<void> {
+  await query("BEGIN ISOLATION LEVEL READ COMMITTED");
+  const { text, values } = call("assert_fence", { ...refsOf(grants), store });
+  await query(text, values);
+}
+
+function uncertain(grants: readonly GrantRef[], cause: unknown): HoldfastError {
+  const keys = grants.map((grant) => grant.resource).join(", ");
+  return new HoldfastError(
+    "E_COMMIT_UNCERTAIN",
+    `the write under ${keys} was made, but the connection that kept others out broke before it was done`,
+    { cause, next: ["Verify the lease, and look at what was written, before going on."] },
+  );
+}

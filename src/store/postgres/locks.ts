@@ -1,0 +1,182 @@
+/** The verbs of the contract, each one call of the function of the same name. */
+import type { Contention } from "../../lock/contention.js";
+import type { Clock } from "../../support/clock.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
+import { once } from "../once.js";
+import { call } from "./call.js";
+import type { Connection } from "./connection.js";
+import { lockIdFor } from "./lock-ids.js";
+import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
+import { UnknownOutcomes } from "./unknown-outcomes.js";
+
+type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
+
+type ToldAnswer =
+  | (ToldGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
+  | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
+  | { readonly kind: "conflict"; readonly contention: Contention };
+
+export function createLocks(connection: Connection, storeId: string, clock: Clock): Locks {
+  function readAnswer(told: ToldAnswer): Answer {
+    switch (told.kind) {
+      case "granted":
+        return {
+          kind: "granted",
+          grants: readGrants(told, clock),
+          ended: readGrants({ now: told.now, grants: told.ended }, clock),
+        };
+      case "queued":
+        return { kind: "queued", ticketId: told.ticket_id, ahead: told.ahead, contention: told.contention };
+      case "conflict":
+        return told;
+    }
+  }
+  const store = storeId;
+  const unknown = new UnknownOutcomes(refsOfRequest);
+
+  async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
+    let wasSentBefore = false;
+    try {
+      await connection.ask((again) => {
+        wasSentBefore = again;
+        return call("release", { ...refsOf(once(grants)), ...partyOf(party), store });
+      });
+    } catch (error) {
+      // Nobody else releases by these ids: it was the try whose answer got lost.
+      const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
+      if (!wasSentBefore || !isDone) throw error;
+    }
+  }
+
+  async function askToAcquire(request: AcquireRequest): Promise<ToldAnswer> {
+    const { wants, party } = request;
+    const lockIds = refsOfRequest(request).map((ref) => ref.lockId);
+    return connection.ask<ToldAnswer>((again) =>
+      call("acquire", {
+        keys: wants.map((want) => want.resource),
+        modes: wants.map((want) => want.mode),
+        permits: wants.map((want) => want.permits),
+        ...partyOf(party),
+        nonce: party.nonce,
+        proof: JSON.stringify(party.proof),
+        lease_ms: request.leaseMs,
+        grace_ms: request.graceMs,
+        wait_ms: Math.ceil(request.waitMs),
+        ticket_id: request.ticketId,
+        metadata: JSON.stringify(request.metadata),
+        token: request.tokenHash,
+        ...presentedOf(request.presented),
+        detached: request.detached,
+        strict_order: request.strictOrder,
+        must_steal: request.mustSteal,
+        lock_ids: lockIds,
+        again: again || unknown.has(request),
+        store,
+      }),
+    );
+  }
+
+  return {
+    async acquire(request) {
+      let told: ToldAnswer;
+      try {
+        told = await askToAcquire(request);
+      } catch (error) {
+        if (error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE") unknown.add(request);
+        throw error;
+      }
+      unknown.settled(request);
+      for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
+      return readAnswer(told);
+    },
+    async upgrade({ grant, party, presented, waitMs, ticketId }) {
+      const told = await connection.ask<ToldAnswer>(() =>
+        call("upgrade", {
+          key: grant.resource,
+          token: grant.tokenHash,
+          lock_id: grant.lockId,
+          ...partyOf(party),
+          nonce: party.nonce,
+          proof: JSON.stringify(party.proof),
+          wait_ms: Math.ceil(waitMs),
+          ticket_id: ticketId,
+          ...presentedOf(presented),
+          store,
+        }),
+      );
+      return readAnswer(told);
+    },
+    async downgrade(grants, party) {
+      const told = await connection.ask<ToldGrants>(() =>
+        call("downgrade", { ...refsOf(grants), ...partyOf(party), store }),
+      );
+      return readGrants(told, clock);
+    },
+    async renew(grants, leaseMs) {
+      const told = await connection.ask<ToldGrants>(() =>
+        call("renew", { ...refsOf(grants), lease_ms: leaseMs, store }),
+      );
+      return readGrants(told, clock);
+    },
+    async resume(grants, tokenHash, party) {
+      const refs = once(grants);
+      const newLockIds = refs.map((ref) => lockIdFor(ref.resource, tokenHash));
+      const told = await connection.ask<ToldGrants>((again) =>
+        call("resume", {
+          ...refsOf(refs),
+          new_token: tokenHash,
+          new_lock_ids: newLockIds,
+          ...partyOf(party),
+          again,
+          store,
+        }),
+      );
+      return readGrants(told, clock);
+    },
+    release,
+    async leave(ticketId, wants, party, report) {
+      unknown.left(ticketId);
+      await connection.ask((again) =>
+        call("leave", {
+          ticket_id: ticketId,
+          keys: wants.map((want) => want.resource),
+          modes: wants.map((want) => want.mode),
+          report: report === null || again ? null : JSON.stringify(report),
+          ...partyOf(party),
+          store,
+        }),
+      );
+    },
+    async end({ resource, party, how, reason }) {
+      const about = { key: resource, ...partyOf(party), store };
+      const told = await connection.ask<ToldGrants>(() =>
+        how === "broken" ? call("break", { ...about, reason }) : call("recover", about),
+      );
+      return readGrants(told, clock);
+    },
+  };
+}
+
+function refsOfRequest({ wants, tokenHash }: AcquireRequest): GrantRef[] {
+  return wants.map(({ resource }) => ({ resource, lockId: lockIdFor(resource, tokenHash), tokenHash }));
+}
+
+function partyOf({ owner, holderId }: Party) {
+  return { owner, holder_id: holderId };
+}
+
+function presentedOf(presented: readonly Presented[]) {
+  return {
+    presented_keys: presented.map((held) => held.resource),
+    presented_tokens: presented.map((held) => held.tokenHash),
+  };
+}
+
+export function refsOf(grants: readonly GrantRef[]) {
+  return {
+    keys: grants.map((grant) => grant.resource),
+    tokens: grants.map((grant) => grant.tokenHash),
+    lock_ids: grants.map((grant) => grant.lockId),
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * `postgres://…`: the store for several machines. The rules of locking run in the server, as functions of the schema
+ * `holdfast`, under the server's clock; see sql/. Opening creates nothing: a server without the schema is refused, because
+ * it may be the empty stand-in of one that was lost. Which store was met is remembered and named in every call.
+ */
+
+import type { Profile } from "../../lock/grant.js";
+import { assertAgree, type Settings } from "../../lock/settings.js";
+import type { Clock } from "../../support/clock.js";
+import type { Store } from "../contract.js";
+import { firstSettings } from "../first-settings.js";
+import { call } from "./call.js";
+import { type Connection, connect } from "./connection.js";
+import { createFence } from "./fence.js";
+import { createLocks } from "./locks.js";
+import { assertKnownVersion } from "./migrate.js";
+import { createReader } from "./reader.js";
+import { createTransactions } from "./transactions.js";
+
+interface ToldStore {
+  readonly store_id: string;
+  readonly levels: readonly string[];
+  readonly profile_prefixes: readonly string[];
+  readonly profile_names: readonly Profile[];
+}
+
+export async function openPostgresStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+  const connection = connect(url);
+  try {
+    assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
+    const told = await meet(connection, firstSettings(stated));
+    const settings: Settings = {
+      levels: told.levels,
+      profiles: Object.fromEntries(
+        told.profile_prefixes.map((prefix, at) => [prefix, told.profile_names[at] ?? "default"]),
+      ),
+    };
+    assertAgree(settings, stated);
+    return createStore(url, connection, told.store_id, settings, clock);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function meet(connection: Connection, { levels, profiles }: Settings): Promise<ToldStore> {
+  return connection.ask<ToldStore>(() =>
+    call("open", {
+      levels,
+      profile_prefixes: Object.keys(profiles),
+      profile_names: Object.values(profiles),
+    }),
+  );
+}
+
+function createStore(url: string, connection: Connection, storeId: string, settings: Settings, clock: Clock): Store {
+  const { wakeUps } = connection;
+  const nonces = new Set<string>();
+  return {
+    url,
+    settings,
+    locks: createLocks(connection, storeId, clock),
+    fence: createFence(connection, storeId, clock),
+    transactions: createTransactions(connection, storeId),
+    reader: createReader(connection, storeId, settings, clock),
+    wakeUps,
+    prove(nonce) {
+      nonces.add(nonce);
+      // The server takes nobody's word for a death: only the lease counts.
+      return { kind: "file", file: "postgres", inherited: false };
+    },
+    async close() {
+      for (const nonce of nonces) wakeUps.forget(nonce);
+      await connection.close();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** Reading takes no lock. */
+import { parseEntry } from "../../lock/audit.js";
+import type { Key } from "../../lock/key.js";
+import type { Settings } from "../../lock/settings.js";
+import type { Clock } from "../../support/clock.js";
+import type { AuditVerdict, Reader } from "../contract.js";
+import { call } from "./call.js";
+import type { Connection } from "./connection.js";
+import { readGrants, readTickets, type TellsTime, type ToldGrant, type ToldTicket } from "./records.js";
+
+interface ToldInspection extends TellsTime {
+  readonly grants: readonly ToldGrant[];
+  readonly waiters: readonly ToldTicket[];
+  readonly unreadable: readonly Key[];
+  readonly fencing_token: number;
+}
+
+export function createReader(connection: Connection, store: string, settings: Settings, clock: Clock): Reader {
+  return {
+    async inspect(resource, tokenHash) {
+      const told = await connection.ask<ToldInspection>(() =>
+        call("inspect", { key: resource, token: tokenHash ?? null, store }),
+      );
+      return {
+        resource,
+        grants: readGrants(told, clock),
+        waiters: readTickets(told, clock),
+        unreadable: told.unreadable.map((key) => ({ resource: key, why: "written by a newer version, or damaged" })),
+        fencingToken: told.fencing_token,
+        settings,
+      };
+    },
+    async list({ prefix, after, limit }) {
+      const told = await connection.ask<TellsTime & { readonly grants: readonly ToldGrant[] }>(() =>
+        call("list", {
+          prefix,
+          after_resource: after?.resource ?? null,
+          after_lock_id: after?.lockId ?? null,
+          page: limit,
+          store,
+        }),
+      );
+      return readGrants(told, clock);
+    },
+    async audit({ tree, afterSeq, limit, resource, owner, event, since, until }) {
+      const { text, values } = call("audit", {
+        tree,
+        after_seq: afterSeq,
+        page: limit,
+        resource: resource ?? null,
+        owner: owner ?? null,
+        event: event ?? null,
+        since_ms: since?.getTime() ?? null,
+        until_ms: until?.getTime() ?? null,
+        store,
+      });
+      const rows = await connection.rows<{ readonly audit: string }>(text, values);
+      return rows.map((row) => parseEntry(row.audit));
+    },
+    verifyAudit: (tree) => connection.ask<AuditVerdict>(() => call("audit_verify", { tree, store })),
+    async auditHeads() {
+      const heads = await connection.ask<Readonly<Record<string, number>>>(() => call("audit_heads", { store }));
+      return new Map(Object.entries(heads) as [Key, number][]);
+    },
+  };
+}

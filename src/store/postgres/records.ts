@@ -1,0 +1,106 @@
+/**
+ * Grants and tickets as the functions tell them. The server's clock decides; for whoever compares with the clock of this
+ * process, moments are told in that one too, counted back from the moment the answer came. So a clock that is wrong by an
+ * hour shows wrong times of day and nothing else.
+ */
+import type { Grant, Metadata, Profile, Proof, Ticket, Want } from "../../lock/grant.js";
+import type { Key } from "../../lock/key.js";
+import type { Mode } from "../../lock/mode.js";
+import type { Instant } from "../../lock/time.js";
+import type { Clock } from "../../support/clock.js";
+
+export interface TellsTime {
+  /** The server's clock, in milliseconds. */
+  readonly now: number;
+}
+
+export interface ToldGrant {
+  readonly lock_id: string;
+  readonly resource: Key;
+  readonly mode: Mode;
+  readonly owner: string;
+  readonly holder_id: string;
+  readonly nonce: string;
+  readonly fencing_token: number;
+  readonly metadata: Metadata;
+  readonly store: {
+    readonly permits: number | null;
+    readonly created_ms: number;
+    readonly renewed_ms: number;
+    readonly lease_ms: number;
+    readonly grace_ms: number;
+    readonly renewals: number;
+    readonly profile: Profile;
+    readonly detached: boolean;
+    readonly cover: string | null;
+    readonly proof: Proof;
+    readonly token_hash: string;
+  };
+}
+
+export interface ToldTicket {
+  readonly ticket_id: string;
+  readonly number: number;
+  readonly owner: string;
+  readonly holder_id: string;
+  readonly nonce: string;
+  readonly proof: Proof;
+  readonly entered_ms: number;
+  readonly refreshed_ms: number;
+  readonly wait_ms: number;
+  readonly upgrade_of: string | null;
+  readonly wants: readonly Want[];
+}
+
+/** Turns moments of the server into moments of this process. Make it when the answer has come. */
+function createTranslation({ now }: TellsTime, clock: Clock): (serverMs: number) => Instant {
+  const here = clock();
+  return (serverMs) => ({
+    wallMs: serverMs,
+    bootMs: here.bootMs - (now - serverMs),
+    bootId: here.bootId,
+    machineId: here.machineId,
+  });
+}
+
+export function readGrants(answer: TellsTime & { readonly grants: readonly ToldGrant[] }, clock: Clock): Grant[] {
+  const at = createTranslation(answer, clock);
+  return answer.grants.map(({ store, ...told }) => ({
+    lockId: told.lock_id,
+    resource: told.resource,
+    mode: told.mode,
+    permits: store.permits,
+    owner: told.owner,
+    holderId: told.holder_id,
+    nonce: told.nonce,
+    createdAt: store.created_ms,
+    renewedAt: at(store.renewed_ms),
+    leaseMs: store.lease_ms,
+    graceMs: store.grace_ms,
+    renewals: store.renewals,
+    fencingToken: told.fencing_token,
+    tokenHash: store.token_hash,
+    profile: store.profile,
+    detached: store.detached,
+    cover: store.cover,
+    proof: store.proof,
+    metadata: told.metadata,
+  }));
+}
+
+export function readTickets(answer: TellsTime & { readonly waiters: readonly ToldTicket[] }, clock: Clock): Ticket[] {
+  const at = createTranslation(answer, clock);
+  return answer.waiters.map((told) => ({
+    ticketId: told.ticket_id,
+    number: told.number,
+    wants: told.wants,
+    owner: told.owner,
+    holderId: told.holder_id,
+    nonce: told.nonce,
+    proof: told.proof,
+    enteredAt: at(told.entered_ms),
+    waitMs: told.wait_ms,
+    refreshedAt: at(told.refreshed_ms),
+    upgradeOf: told.upgrade_of,
+  }));
+}

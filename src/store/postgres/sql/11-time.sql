@@ -1,0 +1,12 @@
+-- The server's clock, in milliseconds. Not now(): that is when the transaction began, perhaps long before the guard was had.
+create or replace function holdfast.now_ms() returns bigint language sql volatile as
+$$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
+
+create or replace function holdfast.iso(ms bigint) returns text language sql immutable as
+$$ select to_char(timestamp 'epoch' + ms * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
+
+-- What changes when the server is started, restored or failed over to: then numbers may have been given out that this
+-- server knows nothing of.
+create or replace function holdfast.epoch() returns text language sql stable as
+$$ select substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || 'holdfast.trees'::regclass::oid || '.'
+     || extract(epoch from pg_postmaster_start_time()) $$;

@@ -1,0 +1,29 @@
+-- When a grant may be ended without its holder: src/lock/profile.ts. This server takes no client's word for a death, so
+-- what only a death would end (strict) ends by an administrator alone.
+create or replace function holdfast.is_expired(g holdfast.grants, now bigint) returns boolean language sql immutable as
+$$ select g.renewed_ms + g.lease_ms <= now $$;
+
+create or replace function holdfast.recoverable(g holdfast.grants, now bigint) returns boolean language sql immutable as
+$$ select g.renewed_ms + g.lease_ms <= now and case g.profile
+     when 'dal' then g.renewed_ms + g.grace_ms <= now
+     when 'strict' then false
+     else true end $$;
+
+-- The part of an audit entry that says why, without its braces.
+create or replace function holdfast.recovery(g holdfast.grants, now bigint) returns text language sql immutable as
+$$ select '"reason":"lease_expired","evidence":{"life":"unknown","expired_for_ms":'
+     || greatest(0, now - g.renewed_ms - g.lease_ms) || '}' $$;
+
+create or replace function holdfast.profile_of(key text, st holdfast.store) returns text language plpgsql stable as $$
+declare
+  best integer := 0;
+  best_name text := 'default';
+begin
+  for at in 1 .. cardinality(st.profile_prefixes) loop
+    if starts_with(key, st.profile_prefixes[at]) and length(st.profile_prefixes[at]) > best then
+      best := length(st.profile_prefixes[at]);
+      best_name := st.profile_names[at];
+    end if;
+  end loop;
+  return best_name;
+end $$;

@@ -1,0 +1,91 @@
+-- Every change happens between enter() and leave_guard(), under the row locks of its trees, which last until the
+-- transaction ends. Rows of new trees are made before any lock is taken, and locks are taken in the order of names, so
+-- two steps never wait for each other. A crash anywhere rolls everything back.
+create or replace function holdfast.enter(names text[]) returns holdfast.trees[] language plpgsql as $$
+declare
+  guard holdfast.trees;
+  guards holdfast.trees[] := '{}';
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform holdfast.fail('E_CONFIG',
+      'a step must see what others have just committed; this transaction is ' || current_setting('transaction_isolation'),
+      '{}', 'Call it in a transaction of isolation level READ COMMITTED.');
+  end if;
+  if cardinality(names) = 1 then
+    select * into guard from holdfast.trees where tree = names[1] for no key update;
+    if not found then
+      insert into holdfast.trees (tree) values (names[1]) on conflict do nothing;
+      select * into guard from holdfast.trees where tree = names[1] for no key update;
+    end if;
+    return array[guard];
+  end if;
+  if (select count(*) from holdfast.trees where tree = any (names)) < cardinality(names) then
+    insert into holdfast.trees (tree) select name from unnest(names) name order by name collate "C" on conflict do nothing;
+  end if;
+  for guard in select * from holdfast.trees where tree = any (names) order by tree for no key update loop
+    guards := guards || guard;
+  end loop;
+  return guards;
+end $$;
+
+-- Writes back what the step changed of fences and chains.
+create or replace function holdfast.leave_guard(guards holdfast.trees[]) returns void language plpgsql as $$
+declare
+  guard holdfast.trees;
+begin
+  foreach guard in array guards loop
+    update holdfast.trees set
+      fence = guard.fence, epoch = guard.epoch, audit_seq = guard.audit_seq, audit_hash = guard.audit_hash
+    where tree = guard.tree;
+  end loop;
+end $$;
+
+create or replace function holdfast.guard_at(guards holdfast.trees[], resource text) returns integer
+language plpgsql immutable as $$
+declare
+  name text;
+begin
+  if cardinality(guards) = 1 then return 1; end if;
+  name := split_part(resource, '/', 1);
+  for at in 1 .. cardinality(guards) loop
+    if guards[at].tree = name then return at; end if;
+  end loop;
+  raise exception 'the guard of % is not held', name;
+end $$;
+
+-- The next fencing token of a tree. In a new epoch the counter jumps past anything that can have been given out before.
+create or replace function holdfast.mint(inout guards holdfast.trees[], resource text, now bigint, out token bigint)
+language plpgsql as $$
+declare
+  at integer := holdfast.guard_at(guards, resource);
+  guard holdfast.trees := guards[at];
+  epoch text := holdfast.epoch();
+begin
+  if guard.epoch <> epoch then
+    guard.fence := greatest(guard.fence, now) + 1000000000;
+    guard.epoch := epoch;
+  end if;
+  guard.fence := guard.fence + 1;
+  token := guard.fence;
+  guards[at] := guard;
+end $$;
+
+-- The store, if it is the one the client has met before; a server without it or with another is no free one.
+create or replace function holdfast.the_store(known uuid) returns holdfast.store language plpgsql as $$
+declare
+  st holdfast.store;
+begin
+  select * into st from holdfast.store;
+  if st.store_id is null then
+    if known is null then
+      perform holdfast.open(null, null, null);
+      select * into st from holdfast.store;
+    else
+      perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has an empty store, not the one that was opened');
+    end if;
+  end if;
+  if known is not null and st.store_id <> known then
+    perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has another store than the one that was opened');
+  end if;
+  return st;
+end $$;

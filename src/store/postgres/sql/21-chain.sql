@@ -1,0 +1,40 @@
+-- The audit chain: the text that is hashed is byte for byte that of src/lock/audit.ts.
+create or replace function holdfast.entry_body(
+  seq bigint, at_ms bigint, event text, resource text, owner text, holder_id text, fencing_token bigint, lock_id text,
+  details text, prev_hash text
+) returns text language sql immutable as
+$$ select '{"seq":' || seq || ',"at":"' || holdfast.iso(at_ms) || '","event":"' || event || '","resource":"' || resource
+     || '","owner":' || to_json(owner) || ',"holder_id":' || to_json(holder_id)
+     || ',"fencing_token":' || coalesce(fencing_token::text, 'null')
+     || ',"lock_id":' || coalesce('"' || lock_id || '"', 'null')
+     || ',"details":' || details || ',"prev_hash":"' || prev_hash || '"' $$;
+
+create or replace function holdfast.entry_hash(body text) returns text language sql immutable as
+$$ select encode(sha256(convert_to(body || '}', 'UTF8')), 'hex') $$;
+
+-- Puts an entry at the end of its tree's chain, in the step that makes it true.
+create or replace function holdfast.append(
+  inout guards holdfast.trees[], now bigint, event text, resource text, owner text, holder_id text,
+  fencing_token bigint, lock_id text, details text
+) language plpgsql as $$
+declare
+  at integer := holdfast.guard_at(guards, resource);
+  guard holdfast.trees := guards[at];
+begin
+  guard.audit_seq := guard.audit_seq + 1;
+  guard.audit_hash := holdfast.entry_hash(holdfast.entry_body(
+    guard.audit_seq, now, event, resource, owner, holder_id, fencing_token, lock_id, details, guard.audit_hash));
+  insert into holdfast.audit values (
+    guard.tree, guard.audit_seq, now, event, resource, owner, holder_id, fencing_token, lock_id, details, guard.audit_hash);
+  guards[at] := guard;
+end $$;
+
+-- What an entry keeps of a holder that was ended.
+create or replace function holdfast.previous_holder(g holdfast.grants) returns text language sql immutable as
+$$ select '{"owner":' || to_json(g.owner) || ',"holder_id":' || to_json(g.holder_id) || ',"nonce":' || to_json(g.nonce)
+     || ',"mode":"' || g.mode || '","acquired_at":"' || holdfast.iso(g.created_ms) || '","last_renewed_at":"'
+     || holdfast.iso(g.renewed_ms) || '","renewals":' || g.renewals || ',"metadata":' || g.metadata || '}' $$;
+
+-- The beginning of the details of entries that one step leaves in several chains.
+create or replace function holdfast.shared(keys text[]) returns text language sql volatile as
+$$ select case when cardinality(holdfast.trees_of(keys)) > 1 then '"op_id":"' || gen_random_uuid() || '",' else '' end $$;

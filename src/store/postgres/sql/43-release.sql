@@ -1,0 +1,91 @@
+-- Release: only the holder, by its own ids. What nests in it goes first, unless it is dead.
+create or replace function holdfast.release(
+  keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
+  store uuid default null
+) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+  guards holdfast.trees[];
+  now bigint;
+  near holdfast.neighbourhood;
+  gone holdfast.grants[] := '{}';
+  inner_grants holdfast.grants[];
+  resources text[];
+  shared text;
+  g holdfast.grants;
+begin
+  perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
+  perform holdfast.check_owner(owner);
+  holder_id := holdfast.holder_or_backend(holder_id);
+  guards := holdfast.enter(holdfast.trees_of(keys));
+  now := holdfast.now_ms();
+  for at in 1 .. cardinality(keys) loop
+    g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])));
+    if g.lock_id is not null then gone := gone || g; end if;
+  end loop;
+  if cardinality(gone) = 0 then
+    perform holdfast.not_held(keys[1], 'you do not hold ' || array_to_string(keys, ', ') || ' (any more)');
+  end if;
+  resources := holdfast.keys_of(gone);
+  near := holdfast.near(array(select distinct r from unnest(resources) r));
+  inner_grants := holdfast.nested_in(near.grants, gone);
+  foreach g in array inner_grants loop
+    if not holdfast.recoverable(g, now) or not holdfast.may_end(g) then
+      perform holdfast.must_go_first(inner_grants, 'released');
+    end if;
+  end loop;
+  shared := holdfast.shared(resources);
+  foreach g in array inner_grants loop
+    guards := holdfast.append(guards, now, 'recovered', g.resource, owner, holder_id, g.fencing_token, g.lock_id,
+      '{' || shared || holdfast.recovery(g, now) || ',"previous":' || holdfast.previous_holder(g) || '}');
+  end loop;
+  foreach g in array gone loop
+    guards := holdfast.append(guards, now, 'released', g.resource, owner, holder_id, g.fencing_token, g.lock_id,
+      '{' || shared || '"renewals":' || g.renewals || '}');
+  end loop;
+  perform holdfast.drop_grants(gone || inner_grants);
+  perform holdfast.leave_guard(guards);
+  perform holdfast.wake_after(holdfast.near_tickets(holdfast.trees_of(resources), resources), near.grants,
+    gone || inner_grants, '{}', null, now);
+  return true;
+end $$;
+
+-- Gives a place in line back; with a report the refusal goes on record.
+create or replace function holdfast.leave(
+  ticket_id text, keys text[], owner text, modes text[] default '{write}', report json default null,
+  holder_id text default null, store uuid default null
+) returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+  wants holdfast.want[] := holdfast.wants_of(keys, modes, '{}');
+  names text[] := holdfast.trees_of(keys);
+  guards holdfast.trees[];
+  now bigint;
+  near holdfast.neighbourhood;
+  tickets holdfast.tickets[];
+  mine holdfast.tickets;
+  shared text := holdfast.shared(keys);
+  w holdfast.want;
+begin
+  perform holdfast.check_owner(owner);
+  holder_id := holdfast.holder_or_backend(holder_id);
+  guards := holdfast.enter(names);
+  now := holdfast.now_ms();
+  tickets := holdfast.near_tickets(names, keys);
+  mine := holdfast.ticket_at(tickets, ticket_id);
+  if report is not null then
+    foreach w in array wants loop
+      guards := holdfast.append(guards, now, 'refused', w.resource, owner, holder_id, null, null,
+        '{' || shared || '"mode":"' || w.mode || '","holder":' || coalesce(to_json(report ->> 'holder')::text, 'null')
+        || ',"owner":' || coalesce(to_json(report ->> 'owner')::text, 'null')
+        || ',"queue_length":' || coalesce((report ->> 'queue_length')::integer, 0) || '}');
+    end loop;
+    perform holdfast.leave_guard(guards);
+  end if;
+  if mine.ticket_id is null then return; end if;
+  delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = mine.ticket_id;
+  near := holdfast.near(keys);
+  perform holdfast.wake_after(tickets, near.grants, '{}', '{}', mine.ticket_id, now);
+end $$;

@@ -1,0 +1,35 @@
+-- holdfast_user may call everything but break, holdfast_admin that too; nobody else may call anything, and the tables are
+-- closed to all. A server on which this account may not create roles is told so and works for its owner.
+do $$
+begin
+  if not exists (select 1 from pg_roles where rolname = 'holdfast_user') then create role holdfast_user nologin; end if;
+  if not exists (select 1 from pg_roles where rolname = 'holdfast_admin') then
+    create role holdfast_admin nologin;
+    grant holdfast_user to holdfast_admin;
+  end if;
+exception
+  when duplicate_object or unique_violation then null;
+  when insufficient_privilege then
+    raise warning 'the roles holdfast_user and holdfast_admin could not be created: ask an administrator, then migrate again';
+end $$;
+
+revoke all on schema holdfast from public;
+revoke all on all tables in schema holdfast from public;
+revoke all on all sequences in schema holdfast from public;
+revoke all on all functions in schema holdfast from public;
+
+do $$
+declare
+  each regprocedure;
+begin
+  if not exists (select 1 from pg_roles where rolname = 'holdfast_user')
+     or not exists (select 1 from pg_roles where rolname = 'holdfast_admin') then return; end if;
+  grant usage on schema holdfast to holdfast_user, holdfast_admin;
+  for each in
+    select p.oid from pg_proc p where p.pronamespace = 'holdfast'::regnamespace
+      and (p.prosecdef and p.proname <> 'break' or p.proname = 'steal')
+  loop
+    execute format('grant execute on function %s to holdfast_user, holdfast_admin', each);
+  end loop;
+  grant execute on function holdfast.break to holdfast_admin;
+end $$;

@@ -1,0 +1,94 @@
+/**
+ * Wake-ups by NOTIFY: whoever makes room notifies the channel of the next in line, in the same commit. One listening
+ * connection per process, however many wait; it is made with the first wait, and made again when it breaks. Behind a
+ * transaction pooler nothing is heard, and while the connection is down nothing either: then the waiters poll.
+ */
+import pg from "pg";
+import type { WakeUps } from "../contract.js";
+import { createListeners } from "../listeners.js";
+
+const RECONNECT_MS = 200;
+const CONNECT_MS = 4_000;
+/** A wake-up can come before its waiter listens: it is kept for this long. */
+const KEEP_UNHEARD_MS = 5_000;
+const CHANNEL = "holdfast_";
+
+export interface PostgresWakeUps extends WakeUps {
+  /** Stops listening for this client. */
+  forget(nonce: string): void;
+  close(): void;
+}
+
+export function createWakeUps(url: string): PostgresWakeUps {
+  const listeners = createListeners();
+  /** Clients that have waited, and whether their channel is being listened to. */
+  const nonces = new Map<string, boolean>();
+  const unheard = new Map<string, number>();
+  let client: pg.Client | null = null;
+  let isClosed = false;
+
+  const hear = ({ channel, payload = "" }: pg.Notification): void => {
+    if (listeners.callOne(channel.slice(CHANNEL.length), payload)) return;
+    const now = performance.now();
+    for (const [ticketId, at] of unheard) if (now - at > KEEP_UNHEARD_MS) unheard.delete(ticketId);
+    unheard.set(payload, now);
+  };
+
+  const subscribe = async (to: pg.Client, nonce: string): Promise<void> => {
+    await to.query(`LISTEN "${CHANNEL}${nonce}"`);
+    if (!nonces.has(nonce)) return;
+    nonces.set(nonce, true);
+    listeners.callAll(nonce);
+  };
+
+  const lose = (lost: pg.Client): void => {
+    if (client !== lost) return;
+    client = null;
+    for (const nonce of nonces.keys()) nonces.set(nonce, false);
+    lost.removeAllListeners("notification");
+    lost.end().catch(() => undefined);
+    setTimeout(start, RECONNECT_MS).unref();
+  };
+
+  const start = (): void => {
+    if (isClosed || client !== null || nonces.size === 0) return;
+    const next = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      application_name: "holdfast wake-ups",
+    });
+    client = next;
+    next.on("error", () => lose(next));
+    next.on("end", () => lose(next));
+    next.on("notification", hear);
+    next
+      .connect()
+      .then(async () => {
+        // A program that is done does not stay for it.
+        (next as unknown as { unref(): void }).unref();
+        for (const nonce of [...nonces.keys()]) await subscribe(next, nonce);
+      })
+      .catch(() => lose(next));
+  };
+
+  return {
+    listen(nonce, ticketId, onWake) {
+      const isListening = nonces.get(nonce) === true;
+      if (!nonces.has(nonce)) {
+        nonces.set(nonce, false);
+        if (client === null) start();
+        else subscribe(client, nonce).catch(() => undefined);
+      }
+      return listeners.add(nonce, ticketId, onWake, !isListening || unheard.delete(ticketId));
+    },
+    forget(nonce) {
+      if (nonces.delete(nonce)) client?.query(`UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
+    },
+    close() {
+      isClosed = true;
+      nonces.clear();
+      client?.end().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { beforeAll, describe, it } from "vitest";
+import { describeStoreContract } from "../../src/testing/index.js";
+import { administer, sharedServer, type TestServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await sharedServer();
+}, 60_000);
+
+describeStoreContract(
+  {
+    name: "postgres",
+    // The heart thread loads compiled code; test/postgres covers it.
+    options: { heart: "loop" },
+    provesNoDeath: true,
+    newStore: () => newPostgresStore(server),
+    spoil: async (url, key, how) => {
+      const version = how === "newer" ? 99 : -1;
+      await administer(url, `update holdfast.grants set schema_version = ${version} where resource = '${key}'`);
+    },
+    outdate: async (url) => {
+      await administer(url, "update holdfast.store set schema_version = 99");
+    },
+    tamper: async (url, tree, how, seq) => {
+      const at = `where tree = '${tree}' and seq ${how === "cut" ? ">=" : "="} ${seq}`;
+      await administer(
+        url,
+        how === "edit"
+          ? `update holdfast.audit set event = 'granted', owner = 'robot:x' ${at}`
+          : `delete from holdfast.audit ${at}`,
+      );
+    },
+  },
+  { describe: describe.concurrent, it },
+);

@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { sharedServer } from "../postgres/server.js";
+import { openModelWithoutDeaths, openPostgresHabitat } from "./postgres-habitat.js";
+import { createSideBySide, type SideBySide } from "./side-by-side.js";
+
+const HISTORIES = 25;
+
+let stores: SideBySide;
+
+beforeAll(async () => {
+  stores = createSideBySide([await openModelWithoutDeaths(), await openPostgresHabitat(await sharedServer())]);
+}, 60_000);
+afterAll(() => stores.close());
+
+describe("the same history", () => {
+  it(
+    "STORE-4: gives the same answers, grants, lines and records on PostgreSQL as on the reference store",
+    () => stores.compare(Number(process.env.HISTORIES ?? HISTORIES)),
+    600_000,
+  );
+});

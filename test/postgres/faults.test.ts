@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Holdfast, type HoldfastOptions, migrateStore, openHoldfast } from "../../src/index.js";
+import { parseKey } from "../../src/lock/key.js";
+import { openPostgresStore } from "../../src/store/postgres/open.js";
+import { createSystemClock } from "../../src/support/clock.js";
+import { openProxy } from "./proxy.js";
+import { administer, inDatabase, ownServer, type TestServer } from "./server.js";
+import { newPostgresStore } from "./stores.js";
+
+const PATIENTLY = { timeout: 90_000 };
+const OUTCOME = { timeout: 30_000, interval: 50 };
+
+let server: TestServer;
+const open: Holdfast[] = [];
+
+beforeAll(() => {
+  server = ownServer({ isDurable: true });
+}, 120_000);
+afterEach(async () => {
+  for (const holdfast of open.splice(0)) await holdfast.close();
+});
+afterAll(() => server.control?.crash());
+
+async function client(store: string, options: HoldfastOptions = {}): Promise<Holdfast> {
+  const holdfast = await openHoldfast({ owner: "agent:a", heart: "loop", ...options, store });
+  open.push(holdfast);
+  return holdfast;
+}
+
+const code = (error: unknown): string => (error as { code?: string }).code ?? String(error);
+
+describe("faults", PATIENTLY, () => {
+  it("STORE-6: a crash of the server loses no grant and no entry, makes no second holder, and waiters go on waiting", async () => {
+    const url = await newPostgresStore(server);
+    const a = await client(url);
+    const b = await client(url, { owner: "agent:b" });
+    const lease = await a.acquire("k", { ttl: "60s" });
+    const kept = await a.acquire("kept", { detached: true, ttl: "1h" });
+    const before = await a.audit.list();
+    let entered = false;
+    const waiting = b.acquire("k", { wait: "60s" }).then((next) => {
+      entered = true;
+      return next;
+    });
+    await vi.waitUntil(async () => (await a.inspect("k")).waiters.length === 1, OUTCOME);
+
+    server.control?.crash();
+    expect(code(await lease.verify().catch((error: unknown) => error))).toBe("E_STORE_UNAVAILABLE");
+    expect(code(await b.acquire("other").catch((error: unknown) => error))).toBe("E_STORE_UNAVAILABLE");
+    expect(lease.state).not.toBe("lost");
+    server.control?.start();
+
+    await vi.waitUntil(
+      () =>
+        lease.verify().then(
+          () => true,
+          () => false,
+        ),
+      OUTCOME,
+    );
+    expect(entered).toBe(false);
+    expect((await a.audit.list()).slice(0, before.length)).toEqual(before);
+    expect((await a.list()).map((record) => record.lock_id)).toContain(kept.grants[0]?.lock_id);
+    await lease.release();
+    const next = await waiting;
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+    expect((await a.audit.verify()).ok).toBe(true);
+  });
+
+  it("FENCE-1: after a restart numbers start higher than any that can have been given out", async () => {
+    const url = await newPostgresStore(server);
+    const a = await client(url);
+    const lease = await a.acquire("k");
+    server.control?.stop();
+    server.control?.start();
+    // As if the last thousand had been lost with the old server.
+    await administer(url, "update holdfast.trees set fence = fence - 1000");
+    await vi.waitUntil(
+      () =>
+        lease.release().then(
+          () => true,
+          () => false,
+        ),
+      OUTCOME,
+    );
+    expect((await a.acquire("k")).fencingToken).toBeGreaterThan(lease.fencingToken + 1_000);
+  });
+
+  it("STORE-6: a lease that cannot be renewed is lost before others may take over", async () => {
+    const url = await newPostgresStore(server);
+    const a = await client(url);
+    const lease = await a.acquire("k", { ttl: "3s" });
+    let lostAt = 0;
+    lease.signal.addEventListener("abort", () => {
+      lostAt = Date.now();
+    });
+    server.control?.crash();
+    await vi.waitUntil(() => lostAt > 0, OUTCOME);
+    server.control?.start();
+    const b = await client(url, { owner: "agent:b" });
+    const next = await b.acquire("k", { wait: "30s" });
+    expect(Date.parse(next.grants[0]?.created_at ?? "")).toBeGreaterThan(lostAt);
+    expect(code(await lease.commit(() => expect.unreachable("it wrote")).catch((error: unknown) => error))).toBe(
+      "E_LOCK_EXPIRED",
+    );
+  });
+
+  it("STORE-6: killed backends cost tries, not locks: no lost update, no grant left, one whole chain", async () => {
+    const url = await newPostgresStore(server);
+    await administer(url, "create table public.counter as select 0 as n");
+    const clients = await Promise.all([1, 2, 3].map((at) => client(url, { owner: `agent:${at}` })));
+    let done = 0;
+    let unknown = 0;
+    let isOver = false;
+    const killer = (async () => {
+      while (!isOver) {
+        await administer(
+          url,
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'holdfast%' and random() < 0.5",
+        );
+        await sleep(60);
+      }
+    })();
+    await Promise.all(
+      clients.map(async (holdfast) => {
+        for (let round = 0; round < 12; round += 1)
+          try {
+            await holdfast.withLock("counter", { wait: "30s", ttl: "20s" }, (lease) =>
+              lease.transaction(async (sql) => {
+                const [row] = await sql.query("select n from public.counter");
+                await sql.query("update public.counter set n = $1", [Number(row?.n) + 1]);
+              }),
+            );
+            done += 1;
+          } catch (error) {
+            expect(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_LOCK_NOT_HELD"], String(error)).toContain(
+              code(error),
+            );
+            unknown += 1;
+          }
+      }),
+    );
+    isOver = true;
+    await killer;
+    const [row] = await administer<{ n: number }>(url, "select n from public.counter");
+    expect(row?.n).toBeGreaterThanOrEqual(done);
+    expect(row?.n).toBeLessThanOrEqual(done + unknown);
+    const [first] = clients;
+    await vi.waitUntil(async () => {
+      await first?.withLock("something/else", {}, () => undefined);
+      return (await first?.list())?.length === 0;
+    }, OUTCOME);
+    expect((await first?.audit.verify())?.ok).toBe(true);
+  });
+
+  it("STORE-6: an acquire whose answer is lost is found again by its id, not granted twice", async () => {
+    const url = await newPostgresStore(server);
+    const proxy = await openProxy(server.control?.socket ?? "");
+    const name = /\/([^/?]+)\?/.exec(url)?.[1];
+    const a = await client(`postgres://postgres@127.0.0.1:${proxy.port}/${name}`);
+    await (await a.acquire("warm")).release();
+    proxy.muteServer();
+    const acquiring = a.acquire("k");
+    await vi.waitUntil(
+      async () => (await administer(url, "select 1 from holdfast.grants where resource = 'k'")).length === 1,
+      OUTCOME,
+    );
+    proxy.breakAll();
+    const lease = await acquiring;
+    await lease.verify();
+    expect((await a.list()).map((record) => record.lock_id)).toEqual(lease.grants.map((record) => record.lock_id));
+    expect(await a.audit.list({ resource: "k", event: "granted" })).toHaveLength(1);
+    await a.close();
+    await proxy.close();
+  });
+
+  it("STORE-6: an acquire that was granted unheard and given up is taken back when the server answers again", async () => {
+    const url = await newPostgresStore(server);
+    const proxy = await openProxy(server.control?.socket ?? "");
+    const name = /\/([^/?]+)\?/.exec(url)?.[1];
+    const through = `postgres://postgres@127.0.0.1:${proxy.port}/${name}`;
+    const a = await client(through);
+    await (await a.acquire("warm")).release();
+    proxy.muteServer();
+    const acquiring = a.acquire("k", { ttl: "1h" }).catch((error: unknown) => error);
+    await vi.waitUntil(
+      async () => (await administer(url, "select 1 from holdfast.grants where resource = 'k'")).length === 1,
+      OUTCOME,
+    );
+    await administer(url, `alter database ${name} allow_connections false`).catch(() => undefined);
+    await administer(inDatabase(url, "postgres"), `alter database ${name} allow_connections false`);
+    proxy.breakAll();
+    expect(code(await acquiring)).toBe("E_STORE_UNAVAILABLE");
+    await administer(inDatabase(url, "postgres"), `alter database ${name} allow_connections true`);
+    await (await a.acquire("warm")).release();
+    await vi.waitUntil(async () => (await a.list()).length === 0, OUTCOME);
+    await a.close();
+    await proxy.close();
+  });
+
+  it("STORE-6: an empty server, or one with another store, is not taken for a free one", async () => {
+    const url = await newPostgresStore(server);
+    const a = await client(url);
+    const lease = await a.acquire("k", { ttl: "1h" });
+    const codes = async (): Promise<string[]> => {
+      const asked = [a.acquire("k", { wait: 0 }), a.acquire("other"), a.inspect("k"), a.list(), lease.renew()];
+      const answers = await Promise.allSettled<unknown>(asked);
+      return answers.map((each) => (each.status === "rejected" ? code(each.reason) : "answered"));
+    };
+    const ALL_REFUSED = Array.from({ length: 5 }, () => "E_STORE_UNAVAILABLE");
+    await administer(url, "alter schema holdfast rename to holdfast_lost");
+    expect(await codes()).toEqual(ALL_REFUSED);
+    expect(code(await openHoldfast({ store: url }).catch((error: unknown) => error))).toBe("E_STORE_UNAVAILABLE");
+    await migrateStore(url);
+    expect(await codes()).toEqual(ALL_REFUSED);
+    await client(url, { owner: "agent:new" });
+    expect(await codes()).toEqual(ALL_REFUSED);
+    expect(lease.state).not.toBe("lost");
+  });
+
+  it("STORE-6: a server that takes no more connections is a coded error, soon", async () => {
+    const url = await newPostgresStore(server);
+    await administer(url, "create role hf_few login in role holdfast_user connection limit 0");
+    const few = url.replace(/\/\/[^/@]*@/, "//hf_few@");
+    expect(code(await openHoldfast({ store: few }).catch((error: unknown) => error))).toBe("E_STORE_UNAVAILABLE");
+  });
+
+  it("STALE-8: the server's clock decides: a client whose clock is an hour off takes nothing early and keeps nothing longer", async () => {
+    const url = await newPostgresStore(server);
+    const clock = createSystemClock();
+    const off = (hours: number) => () => {
+      const now = clock();
+      return { ...now, wallMs: now.wallMs + hours * 3_600_000, bootMs: now.bootMs + hours * 3_600_000 };
+    };
+    const k = parseKey("k");
+    const [early, right, late] = await Promise.all(
+      [off(-1), off(0), off(1)].map((each) => openPostgresStore(url, {}, each)),
+    );
+    const party = { owner: "agent:x", holderId: "h", nonce: "n", proof: { kind: "none" } } as const;
+    const request = (tokenHash: string) => ({
+      wants: [{ resource: k, mode: "write", permits: null } as const],
+      party,
+      tokenHash,
+      leaseMs: 2_000,
+      graceMs: null,
+      detached: true,
+      metadata: {},
+      presented: [],
+      strictOrder: false,
+      mustSteal: false,
+      waitMs: 0,
+      ticketId: null,
+    });
+    const first = await right?.locks.acquire(request("first"));
+    expect(first?.kind).toBe("granted");
+    expect((await late?.locks.acquire(request("late")))?.kind).toBe("conflict");
+    await vi.waitUntil(async () => (await early?.locks.acquire(request("early")))?.kind === "granted", OUTCOME);
+    const seen = await late?.reader.inspect(k);
+    const [grant] = seen?.grants ?? [];
+    const aheadMs = (grant?.renewedAt.bootMs ?? 0) - off(1)().bootMs;
+    expect(Math.abs(aheadMs)).toBeLessThan(60_000);
+    for (const store of [early, right, late]) await store?.close();
+  });
+});

@@ -1,6 +1,6 @@
 /** Who and where this process is: machine, boot, and the process among all that ever had its pid. */
-import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { hostname, userInfo } from "node:os";
 
 export interface Machine {
@@ -81,6 +81,8 @@ function readText(path: string): string | null {
 
 function runQuietly(command: string, args: readonly string[]): string | null {
   try {
+    // Loaded only where there is no /proc: it would cost every start milliseconds.
+    const { execFileSync } = createRequire(import.meta.url)("node:child_process") as typeof import("node:child_process");
     const text = execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
     return text === "" ? null : text;
   } catch {

@@ -1,6 +1,8 @@
 export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-trail.js";
 export type { BorrowedLease } from "./lease/borrowed-lease.js";
+export type { DetachedLease } from "./lease/detached-lease.js";
 export type { Duration } from "./lease/duration.js";
+export type { ExplainedHolder, ExplainedWaiter, Explanation, WaitsFor } from "./lease/explain.js";
 export type { Holdfast, ListOptions } from "./lease/holdfast.js";
 export type { Lease, LeaseState } from "./lease/lease.js";
 export type { LockStatus, WaiterRecord } from "./lease/lock-status.js";

@@ -14,6 +14,8 @@ import { createSystemClock } from "./support/clock.js";
 import { invalidArgument, ioError } from "./support/errors.js";
 import { userName } from "./support/machine.js";
 
+export { openInstallation } from "./store/open.js";
+
 export interface HoldfastOptions {
   /** The workspace: locks are kept in `<root>/.holdfast/holdfast.db`. Default: the current folder. */
   readonly root?: string;

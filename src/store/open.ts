@@ -2,7 +2,7 @@
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import type { ForeignRows, Store } from "./contract.js";
+import type { ForeignRows, Installation, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR` or `sqlite:PATH`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -21,9 +21,7 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
       return openSqliteStore(place, stated, clock);
     }
     default:
-      throw new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
-        next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
-      });
+      throw noSuchStore(url);
   }
 }
 
@@ -35,4 +33,27 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
     });
   const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
   return open(url.slice("sqlite:".length));
+}
+
+/** The same store, seen from outside. `E_CONFIG` for one that has nothing to install. */
+export async function openInstallation(url: string): Promise<Installation> {
+  const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  switch (scheme) {
+    case "file": {
+      const { createFileInstallation } = await import("./file/installation.js");
+      return createFileInstallation(place);
+    }
+    case "sqlite": {
+      const { createSqliteInstallation } = await import("./sqlite/installation.js");
+      return createSqliteInstallation(place);
+    }
+    default:
+      throw noSuchStore(url);
+  }
+}
+
+function noSuchStore(url: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
+    next: ["Use sqlite:PATH, file:DIR or memory:NAME."],
+  });
 }

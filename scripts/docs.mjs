@@ -8,15 +8,16 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "holdfast-docs-"));
 try {
-  const outfile = join(folder, "page.mjs");
+  const outfile = join(folder, "page.cjs");
   await build({
     absWorkingDir: root,
     entryPoints: ["src/cli/page.ts"],
     outfile,
     bundle: true,
     platform: "node",
-    format: "esm",
+    format: "cjs",
     packages: "external",
+    define: { "import.meta.url": "undefined" },
     logLevel: "warning",
   });
   const { cliPage } = await import(pathToFileURL(outfile).href);

@@ -2,11 +2,14 @@
 import type { Contention } from "../lock/contention.js";
 import { where } from "./grants-text.js";
 import { clockTime, secondsSince, span } from "./moments.js";
+import { wrap } from "./text.js";
 
 const SHOWN = 4;
+/** Where what stands behind the words begins. */
+const VALUES_AT = 11;
 
 /** The lines below the message, or none when the error is not about somebody in the way. */
-export function contentionLines(details: Readonly<Record<string, unknown>>): readonly string[] {
+export function contentionLines(details: Readonly<Record<string, unknown>>, width: number): readonly string[] {
   const contention = details.contention as Contention | undefined;
   if (contention?.type !== "LOCK_CONTENTION") return [];
   const lines: string[] = [];
@@ -21,7 +24,7 @@ export function contentionLines(details: Readonly<Record<string, unknown>>): rea
   const more = contention.holders.length - SHOWN;
   if (more > 0) lines.push(`  and      ${more} more`);
   if (contention.queue_length > 0) lines.push(`  in line  ${contention.queue_length}`);
-  return lines;
+  return lines.map((line) => wrap(line, width, VALUES_AT));
 }
 
 function leaseText(seconds: number): string {

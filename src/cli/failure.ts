@@ -43,7 +43,7 @@ function failureOf(error: unknown, command: string, words: readonly string[]): r
 
 function textOf({ code, message, details, next }: Failure, screen: Screen): string {
   const lines = [`${screen.paint("red", "holdfast:")} ${contentionHeadline(code, details) ?? message}`];
-  lines.push(...contentionLines(details));
+  lines.push(...contentionLines(details, screen.width));
   if (next.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...next.map((step) => `  ${step}`));
   return lines.join("\n");
 }

@@ -34,11 +34,16 @@ function exitCodes(): string {
     ["70", "a bug in holdfast: `E_INTERNAL`"],
     ["130, 143", "stopped by Ctrl-C or SIGTERM: `E_INTERRUPTED`"],
   ];
-  return [
-    "## Exit codes",
-    "",
-    "| code | meaning |",
-    "| --- | --- |",
-    ...rows.map(([code, text]) => `| ${code} | ${text} |`),
-  ].join("\n");
+  return `## Exit codes\n\n${markdownTable([["code", "meaning"], ...rows])}`;
+}
+
+function markdownTable([heading = [], ...rows]: readonly (readonly string[])[]): string {
+  const widths = heading.map((_, at) => Math.max(...[heading, ...rows].map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[], fill = " "): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0, fill)).join(" | ")} |`;
+  const rule = line(
+    heading.map(() => ""),
+    "-",
+  );
+  return [line(heading), rule, ...rows.map((row) => line(row))].join("\n");
 }

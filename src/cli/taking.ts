@@ -74,7 +74,7 @@ async function tellWhoIsThere(holdfast: Holdfast, keys: readonly string[]): Prom
     const { holders, line } = await holdfast.explain(key);
     const [first] = holders;
     if (first !== undefined)
-      return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left, ${line.length} in line (Ctrl-C stops)`;
+      return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left, ${Math.max(0, line.length - 1)} others in line (Ctrl-C stops)`;
   }
   return `waiting for ${keys.join(", ")} (Ctrl-C stops)`;
 }

@@ -204,7 +204,7 @@ export interface CommandProof {
 }
 
 /** One step of a store's schema that it has not taken yet. */
-export interface MigrationStep {
+interface MigrationStep {
   readonly version: number;
   readonly about: string;
   readonly statements: string;

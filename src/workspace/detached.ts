@@ -14,8 +14,16 @@ import type { FoundToken, TokenFiles } from "./token-files.js";
 
 /** Nobody waits longer than a day, so a token kept for longer that opens nothing never will. */
 const ABANDONED_AFTER_MS = 25 * 3_600_000;
-/** After these, whether the lock was granted is not known: the token stays, in case it was. */
-const UNCERTAIN = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_IO", "E_STORE_CORRUPT"]);
+/** After these it is certain that nothing was granted. After anything else the token stays, in case it was. */
+const REFUSALS = new Set([
+  "E_LOCK_CONFLICT",
+  "E_LOCK_TIMEOUT",
+  "E_LOCK_ORDER",
+  "E_LOCK_NOT_HELD",
+  "E_INVALID_ARGUMENT",
+  "E_CONFIG",
+  "E_NOT_FOUND",
+]);
 
 /** Acquires, or steals, with the token on the disk before the store is asked. */
 export async function acquireDetached(
@@ -37,8 +45,8 @@ export async function acquireDetached(
       },
     });
   } catch (error) {
-    const isUncertain = !(error instanceof HoldfastError) || UNCERTAIN.has(error.code);
-    if (token !== null && !(isUncertain && !options.signal?.aborted)) files.forget(resources, token);
+    const isRefused = error instanceof HoldfastError ? REFUSALS.has(error.code) : error === options.signal?.reason;
+    if (token !== null && isRefused) files.forget(resources, token);
     throw error;
   }
 }

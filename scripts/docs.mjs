@@ -16,6 +16,7 @@ try {
     bundle: true,
     platform: "node",
     format: "cjs",
+    target: "node20",
     packages: "external",
     define: { "import.meta.url": "undefined" },
     logLevel: "warning",

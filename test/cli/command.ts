@@ -10,7 +10,7 @@ import { type Holdfast, type LockStatus, openHoldfast } from "../../src/index.js
 // Every step starts a process, and a busy machine may take seconds for one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
-export const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
 export interface Result {
   readonly exit: number | null;

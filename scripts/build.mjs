@@ -1,11 +1,31 @@
-// Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled:
-// a start reads a few files instead of eighty.
+// Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled
+// into one file: a start reads one module instead of a hundred, and runs of it only what the command needs.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+const KERNEL_LOCKS = "fs-native-extensions";
+
+/** Its binary is found by a resolver that costs more than all else in a start; its place is known. */
+const directBinding = {
+  name: "direct-binding",
+  setup({ onLoad }) {
+    onLoad({ filter: new RegExp(`${KERNEL_LOCKS}/binding\\.js$`) }, () => ({
+      contents: `
+        const place = "${KERNEL_LOCKS}/prebuilds/" + process.platform + "-" + process.arch + "/${KERNEL_LOCKS}.node";
+        const resolver = "${KERNEL_LOCKS}/binding.js";
+        try {
+          module.exports = require(place);
+        } catch {
+          module.exports = require(resolver);
+        }`,
+    }));
+  },
+};
+
 rmSync(`${root}dist`, { recursive: true, force: true });
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", "tsconfig.json"], {
   cwd: root,
@@ -15,7 +35,8 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", 
 rmSync(`${root}dist/cli`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  // Beside main.js stand the modules that are started as threads or processes: their names are looked up by URL.
+  // Beside main.js stand the modules that are started as threads or processes: they are looked up there by URL. No module
+  // of the bundle may await at its top level.
   entryPoints: {
     main: "src/cli/main.ts",
     "heart-thread": "src/lease/heart-thread.ts",
@@ -23,14 +44,17 @@ await build({
   },
   outdir: "dist/cli",
   bundle: true,
-  splitting: true,
   platform: "node",
-  format: "esm",
+  format: "cjs",
   target: "node20",
-  packages: "external",
-  chunkNames: "[name]-[hash]",
+  external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => name !== KERNEL_LOCKS),
+  plugins: [directBinding],
+  define: { "import.meta.url": "ownUrl" },
+  banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
   logLevel: "warning",
 });
+// CommonJS starts faster than an ES module here, by a tenth of the whole.
+writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
 chmodSync(`${root}dist/cli/main.js`, 0o755);
 
 // The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.

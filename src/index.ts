@@ -1,6 +1,8 @@
 export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-trail.js";
 export type { BorrowedLease } from "./lease/borrowed-lease.js";
+export type { DetachedLease } from "./lease/detached-lease.js";
 export type { Duration } from "./lease/duration.js";
+export type { ExplainedHolder, ExplainedWaiter, Explanation, WaitsFor } from "./lease/explain.js";
 export type { Holdfast, ListOptions } from "./lease/holdfast.js";
 export type { Lease, LeaseState } from "./lease/lease.js";
 export type { LockStatus, WaiterRecord } from "./lease/lock-status.js";
@@ -14,8 +16,6 @@ export type { Contention, ContentionHolder } from "./lock/contention.js";
 export type { GrantRecord, Metadata, Profile } from "./lock/grant.js";
 export { MODES, type Mode } from "./lock/mode.js";
 export { pathKey } from "./lock/path-key.js";
-export { type HoldfastOptions, openHoldfast } from "./open-holdfast.js";
+export { type HoldfastOptions, migrateStore, openHoldfast } from "./open-holdfast.js";
 export type { AuditVerdict, BadEntry, Sql, SqlRow } from "./store/contract.js";
-export type { MigrationOptions, MigrationStep } from "./store/migration.js";
-export { migrateStore } from "./store/open.js";
 export { ERRORS, type ErrorCode, type ErrorFacts, HoldfastError, isHoldfastError } from "./support/errors.js";

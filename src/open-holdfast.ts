@@ -9,10 +9,12 @@ import { parseLease, parseOwner, parseWait } from "./lease/options.js";
 import { createThreadHeart } from "./lease/thread-heart.js";
 import type { Profile } from "./lock/grant.js";
 import { checkSettings, type Settings } from "./lock/settings.js";
-import { openStore } from "./store/open.js";
+import { openInstallation, openStore } from "./store/open.js";
 import { createSystemClock } from "./support/clock.js";
 import { invalidArgument, ioError } from "./support/errors.js";
 import { userName } from "./support/machine.js";
+
+export { openInstallation };
 
 export interface HoldfastOptions {
   /** The workspace: locks are kept in `<root>/.holdfast/holdfast.db`. Default: the current folder. */
@@ -107,4 +109,10 @@ function storeUrl({ root, store }: HoldfastOptions): string {
 
 function oneOf(value: string | undefined, field: string, allowed: readonly string[]): void {
   if (value !== undefined && !allowed.includes(value)) throw invalidArgument(field, `one of ${allowed.join(", ")}`);
+}
+
+/** Sets a store up, or brings it up to date, where opening it does not do that: PostgreSQL. */
+export async function migrateStore(url: string): Promise<void> {
+  const installation = await openInstallation(url);
+  await installation.install?.();
 }

@@ -1,6 +1,6 @@
 /** A failure, once: as the one JSON document, or for people on stderr; and the exit code of its row in the table of errors. */
 import { ERRORS, HoldfastError } from "../support/errors.js";
-import { explainContention } from "./contention-text.js";
+import { contentionHeadline, contentionLines } from "./contention-text.js";
 import { Interrupted } from "./interrupted.js";
 import { nextSteps } from "./next-steps.js";
 import type { Screen } from "./screen.js";
@@ -42,8 +42,8 @@ function failureOf(error: unknown, command: string, words: readonly string[]): r
 }
 
 function textOf({ code, message, details, next }: Failure, screen: Screen): string {
-  const lines = [`${screen.paint("red", "holdfast:")} ${explainContention(details) ?? message}`];
-  const steps = next.map((step) => `  ${step}`);
-  if (steps.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...steps);
+  const lines = [`${screen.paint("red", "holdfast:")} ${contentionHeadline(code, details) ?? message}`];
+  lines.push(...contentionLines(details, screen.width));
+  if (next.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...next.map((step) => `  ${step}`));
   return lines.join("\n");
 }

@@ -47,7 +47,9 @@ function overview(rows: readonly CommandRow[], screen: Screen): string {
 
 export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">): string {
   const { paint, width } = screen;
-  const parts = [`${paint("bold", `holdfast ${row.name}`)} — ${row.summary}`, wrap(`usage: ${usageOf(row)}`, width, 2)];
+  const name = `holdfast ${row.name}`;
+  const title = wrap(`${name} — ${row.summary}`, width, 2).replace(name, paint("bold", name));
+  const parts = [title, wrap(`usage: ${usageOf(row)}`, width, 2)];
   for (const paragraph of row.about ?? []) parts.push(wrap(paragraph, width, 0));
   const args = [...(row.args ?? []), ...(row.rest === undefined ? [] : [row.rest])];
   if (args.length > 0)

@@ -2,4 +2,6 @@
 /** The command `holdfast`. */
 import { main } from "./run.js";
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((exit) => {
+  process.exitCode = exit;
+});

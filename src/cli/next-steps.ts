@@ -1,6 +1,59 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
 import type { HoldfastError } from "../support/errors.js";
 
-export function nextSteps(error: HoldfastError, _command: string, _words: readonly string[]): readonly string[] {
-  return error.next;
+const WAIT_LONGER = "2m";
+
+export function nextSteps(error: HoldfastError, command: string, words: readonly string[]): readonly string[] {
+  const named = keyOf(error);
+  const key = named ?? "KEY";
+  switch (error.code) {
+    case "E_LOCK_CONFLICT":
+    case "E_LOCK_TIMEOUT":
+      if (named === null) return error.next;
+      if (command === "lock steal")
+        return [`holdfast lock wait ${key} --wait ${WAIT_LONGER}`, `holdfast lock break ${key} --reason "…"`];
+      return takesWait(command) ? [`holdfast ${again(words)}`, `holdfast explain ${key}`] : [`holdfast explain ${key}`];
+    case "E_LOCK_EXPIRED":
+      return [`holdfast lock acquire ${key}`, "Then read again what you were about to change."];
+    case "E_LOCK_NOT_HELD":
+      return error.next.some((step) => step.startsWith("holdfast "))
+        ? error.next
+        : [`holdfast lock status ${key}`, `holdfast lock acquire ${key}`];
+    case "E_FENCING_MISMATCH":
+      return ["Stop writing: somebody else has taken over.", `holdfast explain ${key}`];
+    case "E_INVALID_ARGUMENT":
+      return error.next.some((step) => step.startsWith("holdfast "))
+        ? error.next
+        : [`holdfast ${command} --help`.replace("  ", " ")];
+    case "E_NOT_FOUND":
+      return command === "lock steal" ? [`holdfast lock acquire ${key}`] : error.next;
+    default:
+      return error.next;
+  }
+}
+
+function takesWait(command: string): boolean {
+  return ["lock acquire", "lock upgrade", "lock wait", "run"].includes(command);
+}
+
+function keyOf({ details }: HoldfastError): string | null {
+  const contention = details.contention as { resource?: string } | undefined;
+  const resource = contention?.resource ?? details.resource;
+  return typeof resource === "string" ? resource : null;
+}
+
+/** The same command with a longer wait. */
+function again(words: readonly string[]): string {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const kept: string[] = [];
+  for (let at = 0; at < end; at++) {
+    const word = words[at] ?? "";
+    if (word === "--wait") at++;
+    else if (!word.startsWith("--wait=") && word !== "--json") kept.push(word);
+  }
+  return [...kept, "--wait", WAIT_LONGER, ...words.slice(end)].map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

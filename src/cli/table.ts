@@ -10,9 +10,18 @@
 import type { CommandRow } from "./row.js";
 import { DELIVERABLES } from "./rows/deliverables.js";
 import { FACES } from "./rows/faces.js";
+import { LEASES } from "./rows/leases.js";
 import { LOCKS } from "./rows/locks.js";
 import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
 
-export const TABLE: readonly CommandRow[] = [...SET_UP, ...LOCKS, ...RUN, ...DELIVERABLES, ...RECORD, ...FACES];
+export const TABLE: readonly CommandRow[] = [
+  ...SET_UP,
+  ...LOCKS,
+  ...RUN,
+  ...LEASES,
+  ...DELIVERABLES,
+  ...RECORD,
+  ...FACES,
+];

@@ -22,6 +22,8 @@ export interface FollowOptions extends AuditFilter {
 export interface AuditTrail {
   /** Entries in the order of time, each chain in its own order. */
   list(options?: AuditListOptions): Promise<readonly AuditEntry[]>;
+  /** The last entries, oldest first; reads backwards from the end. */
+  recent(options?: AuditListOptions): Promise<readonly AuditEntry[]>;
   /** Re-reads whole chains; `bad` names the first entry of each that is not as it was written. */
   verify(options?: { readonly resource?: string }): Promise<AuditVerdict>;
   /** Entries as they come, until the signal aborts. */
@@ -65,17 +67,28 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
 
   return {
     async list({ limit = 1_000, ...filter } = {}) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
-        throw invalidArgument("limit", "a whole number from 1 to 50,000");
+      checkLimit(limit);
       const found: Placed[] = [];
       for await (const entry of readFrom(new Map(), filter)) {
         found.push(placeAfter(found.at(-1), entry));
         if (found.length >= limit && filter.resource !== undefined) break;
       }
-      return found
-        .sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
-        .slice(0, limit)
-        .map(({ entry }) => entry);
+      return inOrderOfTime(found).slice(0, limit);
+    },
+    async recent({ limit = 20, ...filter } = {}) {
+      checkLimit(limit);
+      const heads = await reader.auditHeads();
+      const found: Placed[] = [];
+      for (const tree of await treesFor(filter)) {
+        const own: AuditEntry[] = [];
+        for (let end = heads.get(tree) ?? 0; end > 0 && own.length < limit; end -= PAGE) {
+          const afterSeq = Math.max(0, end - PAGE);
+          const page = await reader.audit({ tree, afterSeq, limit: end - afterSeq });
+          own.unshift(...page.filter((entry) => matches(entry, filter)));
+        }
+        for (const entry of own.slice(-limit)) found.push(placeAfter(found.at(-1), entry));
+      }
+      return inOrderOfTime(found).slice(-limit);
     },
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
@@ -87,6 +100,15 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
       return followFrom(start, filter, signal);
     },
   };
+}
+
+function checkLimit(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
+    throw invalidArgument("limit", "a whole number from 1 to 50,000");
+}
+
+function inOrderOfTime(found: Placed[]): AuditEntry[] {
+  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).map(({ entry }) => entry);
 }
 
 interface Placed {

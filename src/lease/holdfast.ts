@@ -6,8 +6,10 @@ import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
 import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
+import { createDetachedLease, type DetachedLease } from "./detached-lease.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
+import { type Explanation, explain } from "./explain.js";
 import type { Heart } from "./heart.js";
 import { Identity, newToken } from "./identity.js";
 import type { Lease } from "./lease.js";
@@ -15,6 +17,7 @@ import type { LeaseFamily, LeaseHome } from "./lease-home.js";
 import { type LockStatus, toStatus } from "./lock-status.js";
 import { type AcquireOptions, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type TakingPlace, takeLocks } from "./take-locks.js";
+import { untilFree } from "./until-free.js";
 
 export interface WorkplaceFacts {
   readonly store: Store;
@@ -78,6 +81,12 @@ export class Holdfast {
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
   }
 
+  /** @internal What features build on. */
+  get home(): LeaseHome {
+    this.#assertOpen();
+    return this.#home;
+  }
+
   /** Where the locks are kept. */
   get storeUrl(): string {
     return this.#facts.store.url;
@@ -133,6 +142,12 @@ export class Holdfast {
     return createBorrowedLease(this.#home, keys, token);
   }
 
+  /** A detached grant taken up again by its token, to renew, convert or release it. `E_LOCK_NOT_HELD`. */
+  async reattach(keys: string | readonly string[], token: string): Promise<DetachedLease> {
+    this.#assertOpen();
+    return createDetachedLease(this.#home, keys, token);
+  }
+
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
     return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(options.within), true);
@@ -160,6 +175,19 @@ export class Holdfast {
   async inspect(key: string): Promise<LockStatus> {
     this.#assertOpen();
     return toStatus(await this.#facts.store.reader.inspect(parseKey(key)), this.#facts.clock());
+  }
+
+  /** Who holds it, who stands in line, and who waits for whom, without taking any lock. */
+  async explain(key: string): Promise<Explanation> {
+    this.#assertOpen();
+    return explain(this.#home, parseKey(key));
+  }
+
+  /** Waits until the key could be taken, without taking it. Ends what is recoverable. `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`. */
+  async untilFree(key: string, options: Pick<AcquireOptions, "mode" | "wait" | "signal"> = {}): Promise<void> {
+    this.#assertOpen();
+    const { wants, waitMs, signal } = parseAcquire(key, options, this.#facts);
+    for (const want of wants) await this.#track(untilFree(this.#home, want, waitMs, signal));
   }
 
   /** What is held, in the order of keys, a page at a time. */

@@ -17,7 +17,7 @@ import type { GrantRef, Presented, Sql, Transactions } from "../store/contract.j
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import type { LeaseFacts, LeaseFamily, LeaseHome } from "./lease-home.js";
+import { type LeaseFacts, type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions, transactionsOf } from "./transaction.js";
 import { Trust } from "./trust.js";
@@ -105,7 +105,7 @@ export class Lease {
     const [grant] = this.#refs();
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
-    const { grants } = await this.#losing(untilUpgraded(this.#home, grant, this.#family, options));
+    const { grants } = await this.#losing(untilUpgraded(this.#home, grant, presentedBy(this.#family), options));
     this.#grants = grants;
   }
 

@@ -34,6 +34,10 @@ export interface AcquireOptions {
   readonly detached?: boolean;
   /** Binds a detached grant to the life of another process of this machine. */
   readonly pid?: number;
+  /** Lease tokens of what the caller holds elsewhere, so that it is no stranger to it. `E_LOCK_NOT_HELD` for a dead one. */
+  readonly presenting?: readonly string[];
+  /** Gets the lease token before the store is asked: kept then, a crash right after the grant loses nothing. */
+  readonly keepToken?: (token: string) => void;
 }
 
 export interface ParsedAcquire {
@@ -44,6 +48,8 @@ export interface ParsedAcquire {
   readonly metadata: Metadata;
   readonly detached: boolean;
   readonly pid: number | null;
+  readonly presenting: readonly string[];
+  readonly keepToken: (token: string) => void;
 }
 
 export interface Defaults {
@@ -69,6 +75,8 @@ export function parseAcquire(
     metadata: parseMetadata(options.metadata),
     detached,
     pid: parsePid(options.pid),
+    presenting: parseTokens(options.presenting),
+    keepToken: options.keepToken ?? (() => undefined),
   };
 }
 
@@ -134,6 +142,12 @@ function parsePid(pid: number | undefined): number | null {
   if (pid === undefined) return null;
   if (!Number.isInteger(pid) || pid < 1) throw invalidArgument("pid", "the id of a process");
   return pid;
+}
+
+function parseTokens(tokens: readonly string[] = []): readonly string[] {
+  if (!Array.isArray(tokens) || tokens.some((token) => typeof token !== "string" || token === ""))
+    throw invalidArgument("presenting", "a list of lease tokens");
+  return tokens;
 }
 
 function flag(value: boolean | undefined, field: string): boolean {

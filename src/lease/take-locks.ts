@@ -6,6 +6,7 @@ import { type Identity, newToken } from "./identity.js";
 import { Lease } from "./lease.js";
 import { type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
 import type { ParsedAcquire } from "./options.js";
+import { heldBy } from "./presented.js";
 import { untilGranted } from "./wait-in-line.js";
 
 /** What a workplace brings to every request. */
@@ -26,7 +27,9 @@ export async function takeLocks(
   const { home, identity } = place;
   const { store, clock, closing } = home;
   const party = identity.partyFor(parsed);
+  const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
   const { token, hash } = newToken();
+  parsed.keepToken(token);
   let since = 0;
   const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
   const resources = (): string[] => parsed.wants.map((want) => want.resource);
@@ -38,7 +41,7 @@ export async function takeLocks(
     graceMs: place.graceMs,
     detached: parsed.detached,
     metadata: parsed.metadata,
-    presented: presentedBy(family),
+    presented: [...shown, ...presentedBy(family)],
     strictOrder: place.strictOrder,
     mustSteal,
     waitMs: waiting.waitMs,

@@ -1,8 +1,8 @@
 /** Waiting for an upgrade: the same line as any other wait, with a place at its head. */
 import type { Want } from "../lock/grant.js";
-import type { GrantRef } from "../store/contract.js";
+import type { GrantRef, Presented } from "../store/contract.js";
 import type { Duration } from "./duration.js";
-import { type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
+import type { LeaseHome } from "./lease-home.js";
 import { parseWait } from "./options.js";
 import { type Granted, untilGranted } from "./wait-in-line.js";
 
@@ -15,7 +15,7 @@ export interface UpgradeOptions {
 export function untilUpgraded(
   home: LeaseHome,
   grant: GrantRef,
-  family: LeaseFamily,
+  presented: readonly Presented[],
   options: UpgradeOptions,
 ): Promise<Granted> {
   const { store, party, closing } = home;
@@ -25,7 +25,7 @@ export function untilUpgraded(
       wants,
       waitMs: parseWait(options.wait ?? home.wait),
       signals: options.signal === undefined ? [closing] : [closing, options.signal],
-      ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presentedBy(family) }),
+      ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),
     },
     store.wakeUps,

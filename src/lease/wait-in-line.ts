@@ -148,6 +148,11 @@ function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention
     : `held by ${owner} (${holder}) for ${lease_remaining_s} s still${line}`;
 }
 
+/** The error of a request that waited this long, or did not want to. */
+export function refusal(waitMs: number, contention: Contention): HoldfastError {
+  return waitMs <= 0 ? conflict(contention) : timeout(waitMs, contention);
+}
+
 function conflict(contention: Contention): HoldfastError {
   return new HoldfastError("E_LOCK_CONFLICT", `${contention.resource} is not free: ${inTheWay(contention)}`, {
     details: { contention },

@@ -2,9 +2,12 @@
 import { openHoldfast } from "../open-holdfast.js";
 import { newNonce, openProofOfLife } from "../support/proof-of-life.js";
 
-const [store = "", key = "", alive = ""] = process.argv.slice(2);
-const { nonce, identity } = openProofOfLife(alive, newNonce(), { owner: "service:selftest-child" });
-const holdfast = await openHoldfast({ store, owner: "service:selftest-child", heart: "loop" });
-await holdfast.acquire(key, { ttl: "1h" });
-process.stdout.write(`${JSON.stringify({ nonce, identity })}\n`);
-setTimeout(() => process.exit(1), 60_000);
+async function prove([store = "", key = "", alive = ""]: readonly string[]): Promise<void> {
+  const { nonce, identity } = openProofOfLife(alive, newNonce(), { owner: "service:selftest-child" });
+  const holdfast = await openHoldfast({ store, owner: "service:selftest-child", heart: "loop" });
+  await holdfast.acquire(key, { ttl: "1h" });
+  process.stdout.write(`${JSON.stringify({ nonce, identity })}\n`);
+  setTimeout(() => process.exit(1), 60_000);
+}
+
+void prove(process.argv.slice(2));

@@ -10,6 +10,7 @@ import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Settings } from "../lock/settings.js";
+import type { Clock } from "../support/clock.js";
 
 /** Who asks. */
 export interface Party {
@@ -201,6 +202,23 @@ export interface CommandProof {
   handOver(): void;
   /** Whether a process that inherited it is left. */
   isInherited(): boolean;
+}
+
+/** One step of a store's schema that it has not taken yet. */
+export interface MigrationStep {
+  readonly version: number;
+  readonly about: string;
+  readonly statements: string;
+}
+
+/** A store seen from outside: what opening it would change, and how to take it away. */
+export interface Installation {
+  /** Empty when it is up to date. Changes nothing and creates nothing. `E_FORMAT_UNSUPPORTED` for a newer one. */
+  pending(): Promise<readonly MigrationStep[]>;
+  /** Sets it up or brings it up to date. Left out where opening it does that. */
+  install?(): Promise<void>;
+  /** Drops everything of ours; false when there is nothing. `E_LOCK_CONFLICT` while anything is held. */
+  uninstall(clock: Clock): Promise<boolean>;
 }
 
 export interface Store {

@@ -2,8 +2,7 @@
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import type { ForeignRows, Store } from "./contract.js";
-import type { MigrationOptions, MigrationStep } from "./migration.js";
+import type { ForeignRows, Installation, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -27,20 +26,8 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
       return openPostgresStore(url, stated, clock);
     }
     default:
-      throw new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
-        next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
-      });
+      throw noSuchStore(url);
   }
-}
-
-/** Sets up a store that is not set up by opening it, or brings it up to date. Tells the steps; none where opening does it. */
-export async function migrateStore(url: string, options: MigrationOptions = {}): Promise<readonly MigrationStep[]> {
-  if (!/^postgres(ql)?:/.test(url)) {
-    if (options.uninstall !== true) return [];
-    throw new HoldfastError("E_CONFIG", `${url} is a place of its own: delete it to uninstall`);
-  }
-  const { migratePostgres } = await import("./postgres/migrate.js");
-  return migratePostgres(url, options);
 }
 
 /** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */
@@ -51,4 +38,32 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
     });
   const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
   return open(url.slice("sqlite:".length));
+}
+
+/** The same store, seen from outside. `E_CONFIG` for one that has nothing to install. */
+export async function openInstallation(url: string): Promise<Installation> {
+  const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  switch (scheme) {
+    case "file": {
+      const { createFileInstallation } = await import("./file/installation.js");
+      return createFileInstallation(place);
+    }
+    case "sqlite": {
+      const { createSqliteInstallation } = await import("./sqlite/installation.js");
+      return createSqliteInstallation(place);
+    }
+    case "postgres":
+    case "postgresql": {
+      const { createPostgresInstallation } = await import("./postgres/migrate.js");
+      return createPostgresInstallation(url);
+    }
+    default:
+      throw noSuchStore(url);
+  }
+}
+
+function noSuchStore(url: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
+    next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
+  });
 }

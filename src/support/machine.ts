@@ -1,6 +1,6 @@
 /** Who and where this process is: machine, boot, and the process among all that ever had its pid. */
-import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { hostname, userInfo } from "node:os";
 
 export interface Machine {
@@ -27,16 +27,31 @@ function readBootId(): string {
   return mac ?? `boot-${hostname()}`;
 }
 
-/** The start time of a process in the kernel's own units, or null when there is no such process (any more). */
+/** The start time of a process in the kernel's own units, or null when there is no such process (any more) to be seen. */
 export function startTimeOf(pid: number): string | null {
+  const found = lookUpProcess(pid);
+  return found === "gone" || found === "hidden" ? null : found.startTime;
+}
+
+/** `hidden`: there is such a process, but the system does not let this one look at it. That proves nothing. */
+function lookUpProcess(pid: number): { readonly startTime: string } | "gone" | "hidden" {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat !== null) {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     // A zombie has ended; only its parent has not asked how yet.
-    return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
+    const startTime = fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+    return startTime === undefined ? "gone" : { startTime };
   }
-  if (process.platform === "linux") return null;
-  return runQuietly("ps", ["-o", "lstart=", "-p", String(pid)]);
+  const told = process.platform === "linux" ? null : runQuietly("ps", ["-o", "lstart=", "-p", String(pid)]);
+  return told === null ? (answers(pid) ? "hidden" : "gone") : { startTime: told };
+}
+
+function answers(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
 
 /** Names the space in which a pid means something; empty where the system has only one. */
@@ -55,7 +70,9 @@ export function lifeOfProcess(process: {
   readonly pidNamespace: string;
 }): "alive" | "dead" | "unknown" {
   if (process.pidNamespace !== pidNamespace()) return "unknown";
-  return startTimeOf(process.pid) === process.startTime ? "alive" : "dead";
+  const found = lookUpProcess(process.pid);
+  if (found === "hidden") return "unknown";
+  return found !== "gone" && found.startTime === process.startTime ? "alive" : "dead";
 }
 
 /** `host:user:pid:start_time`. */
@@ -81,6 +98,10 @@ function readText(path: string): string | null {
 
 function runQuietly(command: string, args: readonly string[]): string | null {
   try {
+    // Loaded only where there is no /proc: it would cost every start milliseconds.
+    const { execFileSync } = createRequire(import.meta.url)(
+      "node:child_process",
+    ) as typeof import("node:child_process");
     const text = execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
     return text === "" ? null : text;
   } catch {

@@ -1,5 +1,5 @@
 /** Databases with an empty store in them, copied from one that was migrated once. */
-import { migratePostgres } from "../../src/store/postgres/migrate.js";
+import { migrateStore } from "../../src/index.js";
 import { administer, inDatabase, type TestServer } from "./server.js";
 
 const TEMPLATE = "holdfast_template";
@@ -32,7 +32,7 @@ async function makeTemplate(url: string): Promise<void> {
   if (is?.there) return;
   const draft = `${TEMPLATE}_${process.pid}`;
   await administer(url, `create database ${draft}`);
-  await migratePostgres(inDatabase(url, draft));
+  await migrateStore(inDatabase(url, draft));
   await administer(
     url,
     `alter database ${draft} rename to ${TEMPLATE}`,

@@ -1,3 +1,54 @@
-import type { CommandRow } from "../row.js";
+/** The record of what happened. */
+import type { CommandRow, FlagRow } from "../row.js";
 
-export const RECORD: readonly CommandRow[] = [];
+const FILTERS: readonly FlagRow[] = [
+  { name: "prefix", type: "text", value: "KEY", help: "only this key and what is below it" },
+  { name: "owner", type: "text", value: "ID", help: "only what this owner did" },
+  { name: "event", type: "text", help: "only this event, such as granted, stolen, broken" },
+  { name: "since", type: "time", help: "not before: 2026-01-31T12:00:00Z, or 15m for that long ago" },
+  { name: "until", type: "time", help: "not after" },
+];
+
+export const RECORD: readonly CommandRow[] = [
+  {
+    name: "audit list",
+    group: "record",
+    summary: "what happened, in the order of time",
+    args: [],
+    flags: [
+      ...FILTERS,
+      { name: "limit", type: "integer", help: "at most this many, 1 to 50000; default 1000" },
+      { name: "after", type: "integer", help: "leave out this many at the beginning: data.next of an earlier page" },
+      { name: "lines", type: "boolean", help: "JSON lines, an entry each, and no document around them" },
+    ],
+    examples: [
+      ["holdfast audit list --event stolen --since 24h", "who was taken over from today?"],
+      ["holdfast audit list --lines > audit.jsonl", "to keep"],
+    ],
+    load: () => import("../commands/audit-list.js"),
+  },
+  {
+    name: "audit tail",
+    group: "record",
+    summary: "what happened last, and with --follow what happens",
+    about: ["With --follow it ends at Ctrl-C, and --json gives JSON lines, an entry each."],
+    args: [],
+    flags: [
+      ...FILTERS,
+      { name: "limit", type: "integer", help: "how many to begin with; default 20" },
+      { name: "follow", type: "boolean", short: "f", help: "go on as entries come" },
+    ],
+    examples: [["holdfast audit tail --follow --prefix project:alpha", "watch a project"]],
+    load: () => import("../commands/audit-tail.js"),
+  },
+  {
+    name: "audit verify",
+    group: "record",
+    summary: "is the record as it was written?",
+    about: ["Re-reads the hash chains and names the first bad entry of each. Exit code 65 when there is one."],
+    args: [],
+    flags: [{ name: "prefix", type: "text", value: "KEY", help: "only the chain this key belongs to" }],
+    examples: [["holdfast audit verify", "nothing edited, removed or cut off?"]],
+    load: () => import("../commands/audit-verify.js"),
+  },
+];

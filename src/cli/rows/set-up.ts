@@ -13,6 +13,21 @@ export const SET_UP: readonly CommandRow[] = [
     load: () => import("../commands/init.js"),
   },
   {
+    name: "migrate",
+    group: "set-up",
+    summary: "bring the store up to this version, or take it away",
+    about: [
+      "Opening a store does the same; this shows it. Migrations go forward only, and a newer schema is refused.",
+      "--uninstall drops everything of holdfast from the store, and is refused while anything is held. The record goes with it.",
+    ],
+    flags: [
+      { name: "dry-run", type: "boolean", help: "print what would be done and change nothing" },
+      { name: "uninstall", type: "boolean", help: "drop everything of holdfast from the store" },
+    ],
+    examples: [["holdfast migrate --dry-run", "what would change?"]],
+    load: () => import("../commands/migrate.js"),
+  },
+  {
     name: "config show",
     group: "set-up",
     summary: "which workspace, store, owner and settings are in force, and why",

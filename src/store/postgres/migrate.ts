@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { HoldfastError } from "../../support/errors.js";
-import type { MigrationOptions, MigrationStep } from "../migration.js";
+import type { Installation, MigrationStep } from "../contract.js";
 import { toHoldfastError } from "./error-codes.js";
 
 const VERSION = 1;
@@ -21,11 +21,26 @@ export function assertKnownVersion(version: number, where: string): void {
   );
 }
 
+/** Opening the store does not set it up: that takes rights which its users need not have. */
+export function createPostgresInstallation(url: string): Installation {
+  return {
+    pending: () => migrate(url, { steps: pendingSteps, isDryRun: true }),
+    async install() {
+      await migrate(url, { steps: pendingSteps, isDryRun: false });
+    },
+    async uninstall() {
+      return (await migrate(url, { steps: leavingSteps, isDryRun: false })).length > 0;
+    },
+  };
+}
+
+interface Move {
+  readonly steps: (client: pg.Client, version: number | null) => Promise<MigrationStep[]>;
+  readonly isDryRun: boolean;
+}
+
 /** The steps that were taken, or would be. */
-export async function migratePostgres(
-  url: string,
-  { dryRun = false, uninstall = false }: MigrationOptions = {},
-): Promise<readonly MigrationStep[]> {
+async function migrate(url: string, { steps: stepsOf, isDryRun }: Move): Promise<readonly MigrationStep[]> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
@@ -38,9 +53,9 @@ export async function migratePostgres(
     await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))");
     const version = await versionOf(client);
     if (version !== null) assertKnownVersion(version, client.host);
-    const steps = uninstall ? await leavingSteps(client, version) : stepsFrom(version ?? 0);
-    if (!dryRun) for (const { sql } of steps) await client.query(sql);
-    await client.query(dryRun ? "rollback" : "commit");
+    const steps = await stepsOf(client, version);
+    if (!isDryRun) for (const { statements } of steps) await client.query(statements);
+    await client.query(isDryRun ? "rollback" : "commit");
     return steps;
   } catch (error) {
     throw toHoldfastError(error, client.host);
@@ -55,11 +70,15 @@ async function versionOf(client: pg.Client): Promise<number | null> {
   return (await client.query("select schema_version from holdfast.store")).rows[0]?.schema_version ?? 0;
 }
 
-function stepsFrom(version: number): MigrationStep[] {
+async function pendingSteps(_: pg.Client, version: number | null): Promise<MigrationStep[]> {
   return readdirSync(SCRIPTS)
-    .filter((name) => name.endsWith(".sql") && (versionOfScript(name) ?? VERSION + 1) > version)
+    .filter((name) => name.endsWith(".sql") && (versionOfScript(name) ?? VERSION + 1) > (version ?? 0))
     .sort()
-    .map((name) => ({ name, sql: readFileSync(new URL(name, SCRIPTS), "utf8") }));
+    .map((name) => step(name, readFileSync(new URL(name, SCRIPTS), "utf8")));
+}
+
+function step(about: string, statements: string): MigrationStep {
+  return { version: VERSION, about, statements };
 }
 
 /** Null for functions. */
@@ -75,5 +94,5 @@ async function leavingSteps(client: pg.Client, version: number | null): Promise<
     throw new HoldfastError("E_LOCK_CONFLICT", `${rows[0].resource} is still held by ${rows[0].owner}`, {
       next: ["Release or break what is held, then uninstall."],
     });
-  return [{ name: "uninstall", sql: "drop schema holdfast cascade" }];
+  return [step("uninstall", "drop schema holdfast cascade")];
 }

@@ -3,7 +3,7 @@ import { assertAgree, type Settings } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import { firstSettings } from "../first-settings.js";
 import type { Database } from "./database.js";
-import { MIGRATIONS, SCHEMA_VERSION } from "./schema.js";
+import { MIGRATIONS, newerSchema, SCHEMA_VERSION } from "./schema.js";
 
 /** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
 export function migrate(database: Database, stated: Partial<Settings>): Settings {
@@ -11,11 +11,7 @@ export function migrate(database: Database, stated: Partial<Settings>): Settings
     throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`);
   try {
     const version = Number(database.prepare("PRAGMA user_version").get()?.[0]);
-    if (version > SCHEMA_VERSION)
-      throw new HoldfastError(
-        "E_FORMAT_UNSUPPORTED",
-        `${database.path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
-      );
+    if (version > SCHEMA_VERSION) throw newerSchema(database.path, version);
     for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
     if (version < SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     const settings = agreeOnSettings(database, stated);

@@ -7,6 +7,7 @@
  * index by resource; those on a top-level key are found by the beginning of their ids. `audit` has row ids, so that its
  * blocks, a page each, are appended whatever tree they belong to.
  */
+import { HoldfastError } from "../../support/errors.js";
 
 export interface Migration {
   readonly version: number;
@@ -86,3 +87,10 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
+
+export function newerSchema(path: string, version: number): HoldfastError {
+  return new HoldfastError(
+    "E_FORMAT_UNSUPPORTED",
+    `${path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * `holdfast lock watch [KEY]`. On a terminal the table is drawn over, every second and at every change, on a screen of its
+ * own that goes away at the end. Elsewhere a line a change. Renewals are no changes.
+ */
+import type { Holdfast } from "../../lease/holdfast.js";
+import type { GrantRecord } from "../../lock/grant.js";
+import { sleep } from "../../support/deadline.js";
+import type { Context, Outcome } from "../context.js";
+import { grantTable, leftOf, waiterTable } from "../grants-text.js";
+import { clockTime } from "../moments.js";
+import type { Screen } from "../screen.js";
+
+const SHOWN = 1_000;
+const REDRAW_MS = 1_000;
+
+export async function run(context: Context): Promise<Outcome> {
+  const holdfast = await context.openHoldfast();
+  const { signal, screen } = context;
+  const key = context.args("KEY")[0];
+  if (key !== undefined) await holdfast.inspect(key); // A bad key is told before the screen is taken.
+  if (screen.isTerminal && !screen.json && !screen.quiet) await live(holdfast, key, screen, signal);
+  else if (key === undefined) await streamAll(holdfast, screen, signal);
+  else await streamKey(holdfast, key, screen, signal);
+  return {};
+}
+
+async function streamKey(holdfast: Holdfast, key: string, screen: Screen, signal: AbortSignal): Promise<void> {
+  for await (const status of holdfast.watch(key, { signal }))
+    screen.stream(
+      status,
+      () => `${clockTime(new Date().toISOString())}  ${key}  ${status.state}  ${brief(status.grants)}`,
+    );
+}
+
+async function streamAll(holdfast: Holdfast, screen: Screen, signal: AbortSignal): Promise<void> {
+  const changes = holdfast.audit.follow({ signal });
+  const tell = async (): Promise<void> => {
+    const grants = await holdfast.list({ limit: SHOWN });
+    screen.stream({ grants }, () => `${clockTime(new Date().toISOString())}  ${grants.length} held  ${brief(grants)}`);
+  };
+  await tell();
+  for await (const _ of changes) await tell();
+}
+
+function brief(grants: readonly GrantRecord[]): string {
+  return grants
+    .slice(0, 5)
+    .map((grant) => `${grant.resource} ${grant.mode} ${grant.owner} ${leftOf(grant)}`)
+    .join("; ");
+}
+
+const ENTER = "\u001b[?1049h\u001b[?25l";
+const LEAVE = "\u001b[?25h\u001b[?1049l";
+const HOME = "\u001b[H";
+const REST_OF_LINE = "\u001b[K";
+const REST_OF_SCREEN = "\u001b[J";
+
+async function live(holdfast: Holdfast, key: string | undefined, screen: Screen, signal: AbortSignal): Promise<void> {
+  screen.write(ENTER);
+  const redraw = (): void => void draw(holdfast, key, screen).catch(() => undefined);
+  process.stdout.on("resize", redraw);
+  try {
+    while (!signal.aborted) {
+      await draw(holdfast, key, screen);
+      await untilChange(holdfast, key, signal);
+    }
+  } finally {
+    process.stdout.off("resize", redraw);
+    screen.write(LEAVE);
+  }
+}
+
+/** Returns at the next change, or when the countdown is to be drawn anew. */
+async function untilChange(holdfast: Holdfast, key: string | undefined, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const tree = key?.split("/", 1)[0];
+  const changes = holdfast.audit.follow({ signal: either, ...(tree === undefined ? {} : { resource: tree }) });
+  await Promise.race([changes.next(), sleep(REDRAW_MS, either).catch(() => undefined)]);
+  stop.abort();
+}
+
+async function draw(holdfast: Holdfast, key: string | undefined, screen: Screen): Promise<void> {
+  const rows = (process.stdout.rows || 24) - 1;
+  const status = key === undefined ? null : await holdfast.inspect(key);
+  const grants = status?.grants ?? (await holdfast.list({ limit: SHOWN }));
+  const title = `${key ?? "all locks"}: ${grants.length} held, ${clockTime(new Date().toISOString())} (Ctrl-C ends)`;
+  const lines = [screen.paint("bold", title.slice(0, screen.width)), ""];
+  lines.push(...(grants.length === 0 ? ["nothing is held"] : grantTable(grants, screen).split("\n")));
+  if (status !== null && status.waiters.length > 0)
+    lines.push("", "in line", ...waiterTable(status.waiters, screen, 2).split("\n"));
+  if (lines.length > rows) lines.splice(rows - 1, lines.length, `… ${lines.length - rows + 1} more lines`);
+  screen.write(`${HOME}${lines.map((line) => `${line}${REST_OF_LINE}`).join("\n")}${REST_OF_SCREEN}`);
+}

@@ -1,0 +1,80 @@
+/** Tables that fit the terminal: columns are left out, then cells shortened, before a line would break. */
+import type { Screen } from "./screen.js";
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => string;
+  readonly align?: "right";
+  /** Left out when it gets narrow; the highest number first. Columns without one stay. */
+  readonly drop?: number;
+  /** May be shortened down to this many letters. */
+  readonly least?: number;
+}
+
+const GAP = 2;
+
+/** With a heading line. Empty text for no rows. */
+export function grid<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { width, paint }: Pick<Screen, "width" | "paint">,
+  indent = 0,
+): string {
+  if (rows.length === 0) return "";
+  const cells = new Map(columns.map((column) => [column, rows.map((row) => column.cell(row))]));
+  const natural = (column: Column<Row>): number =>
+    Math.max(column.title.length, ...(cells.get(column) ?? []).map((cell) => cell.length));
+  const shown = chooseColumns(columns, natural, width - indent);
+  const widths = shrink(shown, natural, width - indent);
+  const line = (texts: readonly string[]): string =>
+    (
+      " ".repeat(indent) +
+      texts
+        .map((text, at) => {
+          const room = widths[at] ?? 0;
+          const cut = shorten(text, room);
+          return shown[at]?.align === "right" ? cut.padStart(room) : cut.padEnd(room);
+        })
+        .join(" ".repeat(GAP))
+    ).trimEnd();
+  const heading = paint("dim", line(shown.map((column) => column.title)));
+  return [heading, ...rows.map((_, at) => line(shown.map((column) => cells.get(column)?.[at] ?? "")))].join("\n");
+}
+
+type Natural<Row> = (column: Column<Row>) => number;
+
+function chooseColumns<Row>(columns: readonly Column<Row>[], natural: Natural<Row>, width: number): Column<Row>[] {
+  const shown = [...columns];
+  const needed = (): number =>
+    shown.reduce((sum, column) => sum + Math.min(natural(column), column.least ?? natural(column)) + GAP, -GAP);
+  while (needed() > width) {
+    const [last] = shown.filter((column) => column.drop !== undefined).sort((a, b) => (b.drop ?? 0) - (a.drop ?? 0));
+    if (last === undefined) break;
+    shown.splice(shown.indexOf(last), 1);
+  }
+  return shown;
+}
+
+/** The widest that may be shortened gives first. */
+function shrink<Row>(shown: readonly Column<Row>[], natural: Natural<Row>, width: number): number[] {
+  const widths = shown.map(natural);
+  const total = (): number => widths.reduce((sum, each) => sum + each + GAP, -GAP);
+  for (let over = total() - width; over > 0; over = total() - width) {
+    let widest = -1;
+    for (const [at, column] of shown.entries()) {
+      const canGive = column.least !== undefined && (widths[at] ?? 0) > column.least;
+      if (canGive && (widths[at] ?? 0) > (widths[widest] ?? 0)) widest = at;
+    }
+    if (widest < 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+/** Cut in the middle: keys and names differ at both ends. */
+function shorten(text: string, room: number): string {
+  if (text.length <= room) return text;
+  if (room <= 1) return "…".slice(0, room);
+  const tail = Math.floor((room - 1) / 2);
+  return `${text.slice(0, room - 1 - tail)}…${tail === 0 ? "" : text.slice(-tail)}`;
+}

@@ -1,0 +1,80 @@
+/** What `lock acquire` and `lock steal` share: the flags of a request, the token kept first, word of the wait. */
+import type { Holdfast } from "../lease/holdfast.js";
+import type { AcquireOptions } from "../lease/options.js";
+import type { Mode } from "../lock/mode.js";
+import { acquireDetached } from "../workspace/detached.js";
+import type { Context, Outcome } from "./context.js";
+import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
+import { span } from "./moments.js";
+
+/** A wait shorter than this needs no word. */
+const SILENT_MS = 400;
+
+export async function take(context: Context, how: "acquire" | "steal"): Promise<Outcome> {
+  const holdfast = await context.openHoldfast();
+  const keys = context.args("KEY");
+  const options = { ...requestOf(context), ...(how === "acquire" ? claimOf(context) : {}) };
+  const lease = await tellingOfTheWait(
+    context,
+    holdfast,
+    keys,
+    acquireDetached(how, holdfast, tokenFiles(context, holdfast), keys, options),
+  );
+  const grants = lease.grants.map((grant) => ({ ...grant, lease_token: lease.token }));
+  return grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
+}
+
+function requestOf({ flags, signal }: Context): AcquireOptions {
+  const mode = flags.text("mode") as Mode | undefined;
+  const ttl = flags.text("ttl");
+  const metadata = flags.pairs("meta");
+  const pid = flags.integer("pid");
+  return {
+    signal,
+    ...(mode === undefined ? {} : { mode }),
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(pid === undefined ? {} : { pid }),
+  };
+}
+
+function claimOf(context: Context): AcquireOptions {
+  const { flags } = context;
+  const wait = flags.text("wait");
+  const permits = flags.integer("permits");
+  const around = tokenAround(context);
+  const presenting = flags.list("token").length > 0 ? flags.list("token") : around === undefined ? [] : [around];
+  return {
+    presenting,
+    ...(wait === undefined ? {} : { wait }),
+    ...(permits === undefined ? {} : { permits }),
+  };
+}
+
+/** On a terminal, whoever waits is told for whom. */
+export async function tellingOfTheWait<T>(
+  { screen }: Context,
+  holdfast: Holdfast,
+  keys: readonly string[],
+  work: Promise<T>,
+): Promise<T> {
+  if (screen.json || screen.quiet || process.stderr.isTTY !== true) return work;
+  const timer = setTimeout(() => {
+    void tellWhoIsThere(holdfast, keys).then(screen.say, () => undefined);
+  }, SILENT_MS);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function tellWhoIsThere(holdfast: Holdfast, keys: readonly string[]): Promise<string> {
+  for (const key of keys) {
+    const { holders, line } = await holdfast.explain(key);
+    const [first] = holders;
+    if (first !== undefined)
+      return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left, ${Math.max(0, line.length - 1)} others in line (Ctrl-C stops)`;
+  }
+  return `waiting for ${keys.join(", ")} (Ctrl-C stops)`;
+}

@@ -1,0 +1,40 @@
+/**
+ * What lease tokens hold, found in the store before they are shown with a request. A request that shows something held
+ * does not stand behind the line, so a token that holds nothing must not count: it is refused instead.
+ */
+import { isExpired } from "../lock/profile.js";
+import type { ListPage, Presented } from "../store/contract.js";
+import { HoldfastError } from "../support/errors.js";
+import { hashLeaseToken } from "../support/lease-token.js";
+import type { LeaseHome } from "./lease-home.js";
+
+const PAGE = 1_000;
+
+type Home = Pick<LeaseHome, "store" | "clock">;
+
+/** Everything these tokens hold, in all trees. `E_LOCK_NOT_HELD` for one that holds nothing. */
+export async function heldBy(home: Home, tokens: readonly string[]): Promise<readonly Presented[]> {
+  const hashes = new Set(tokens.map(hashLeaseToken));
+  const found = await findHeld(home, hashes);
+  for (const { tokenHash } of found) hashes.delete(tokenHash);
+  if (hashes.size > 0)
+    throw new HoldfastError("E_LOCK_NOT_HELD", "a lease token that was presented holds nothing (any more)", {
+      next: ["Leave the token out to ask as a stranger, or acquire again what it held."],
+    });
+  return found;
+}
+
+/** What is held under these hashes and has not run out. */
+export async function findHeld({ store, clock }: Home, hashes: ReadonlySet<string>): Promise<readonly Presented[]> {
+  const found: Presented[] = [];
+  for (let after: ListPage["after"] = null; ; ) {
+    const page = await store.reader.list({ prefix: null, after, limit: PAGE });
+    const now = clock();
+    for (const grant of page)
+      if (hashes.has(grant.tokenHash) && !isExpired(grant, now))
+        found.push({ resource: grant.resource, tokenHash: grant.tokenHash });
+    const last = page.at(-1);
+    if (page.length < PAGE || last === undefined) return found;
+    after = { resource: last.resource, lockId: last.lockId };
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What opening a folder would make, and taking it away again. Under the store's guard: is anything held, then the folder of
+ * locks is moved aside in one step and looked at once more, since whoever has the store open does not need that guard to
+ * take a lock. What came in between is moved back, and the removal refused. Guard files stay.
+ */
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SCHEMA_VERSION } from "../../lock/grant.js";
+import type { Clock } from "../../support/clock.js";
+import { removeFile } from "../../support/durable-file.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
+import { enterAll, openGuard } from "../../support/guard.js";
+import type { Installation } from "../contract.js";
+import { assertNothingHeld } from "../still-held.js";
+import { BlockFile } from "./block-file.js";
+import { type Layout, layoutOf } from "./layout.js";
+import { createFileRecords } from "./records.js";
+
+const AT_ONCE = 50_000;
+
+export function createFileInstallation(place: string): Installation {
+  const layout = layoutOf(resolve(place));
+  const mark = join(layout.root, "store.json");
+  return {
+    async pending() {
+      if (!existsSync(mark))
+        return [{ version: 1, about: "folders for locks, and store.json", statements: layout.root }];
+      checkVersion(mark);
+      return [];
+    },
+    async uninstall(clock) {
+      if (!existsSync(mark)) return false;
+      const guard = openGuard(join(layout.root, "store.guard"));
+      await enterAll([guard], layout.root);
+      try {
+        checkVersion(mark);
+        removeAll(layout, mark, clock);
+        return true;
+      } finally {
+        guard.leave();
+        guard.close();
+      }
+    },
+  };
+}
+
+function checkVersion(mark: string): void {
+  const file = new BlockFile<{ readonly schema_version: number }>(mark);
+  try {
+    if ((file.read()?.schema_version ?? 0) > SCHEMA_VERSION)
+      throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${mark} was written by a newer version of holdfast`);
+  } finally {
+    file.close();
+  }
+}
+
+function removeAll(layout: Layout, mark: string, clock: Clock): void {
+  assertFree(layout, clock);
+  const aside = `${layout.locks}.removed`;
+  try {
+    rmSync(aside, { recursive: true, force: true });
+    renameSync(layout.locks, aside);
+    try {
+      assertFree({ ...layout, locks: aside }, clock);
+    } catch (error) {
+      rmSync(layout.locks, { recursive: true, force: true });
+      renameSync(aside, layout.locks);
+      throw error;
+    }
+    removeFile(mark);
+    removeFile(join(layout.root, "floor.json"));
+    for (const path of [aside, layout.ops, layout.alive]) rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    throw ioError(error, "remove", layout.root);
+  }
+}
+
+function assertFree(layout: Layout, clock: Clock): void {
+  const grants = createFileRecords(layout).list({ prefix: null, after: null, limit: AT_ONCE });
+  assertNothingHeld(grants, clock(), `file:${layout.root}`);
+}

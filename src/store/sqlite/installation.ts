@@ -1,0 +1,89 @@
+/**
+ * What opening a database would change, and taking our tables away again. Under the turnstile and in one write
+ * transaction: is anything held, and if not the tables go. When they were all there was, so does the file. Whoever has it
+ * open finds no tables, or a file that is gone, and says so; whoever opens it next begins anew.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Clock } from "../../support/clock.js";
+import { removeFile } from "../../support/durable-file.js";
+import { HoldfastError } from "../../support/errors.js";
+import { enterAll } from "../../support/guard.js";
+import type { Installation } from "../contract.js";
+import { assertNothingHeld } from "../still-held.js";
+import { Database } from "./database.js";
+import { MIGRATIONS, newerSchema, SCHEMA_VERSION } from "./schema.js";
+import { Tables } from "./tables.js";
+import { openTurnstile } from "./turnstile.js";
+
+const TABLES = ["settings", "boots", "dal_locks", "tickets", "trees", "audit"] as const;
+const AT_ONCE = 50_000;
+
+export function createSqliteInstallation(place: string): Installation {
+  const path = resolve(place);
+  return {
+    async pending() {
+      const version = existsSync(path) ? withDatabase(path, knownVersion) : 0;
+      return MIGRATIONS.filter((step) => step.version > version).map(({ version, about, sql }) => ({
+        version,
+        about,
+        statements: sql.trim(),
+      }));
+    },
+    async uninstall(clock) {
+      if (!existsSync(path)) return false;
+      const turnstile = openTurnstile(`${path}-turn`);
+      await enterAll([turnstile], path);
+      try {
+        return dropAll(path, clock);
+      } finally {
+        turnstile.leave();
+        turnstile.close();
+      }
+    },
+  };
+}
+
+function dropAll(path: string, clock: Clock): boolean {
+  const isEmpty = withDatabase(path, (database) => {
+    if (knownVersion(database) === 0) return null;
+    if (!database.tryBegin()) throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`);
+    try {
+      assertFree(database, clock);
+      for (const table of TABLES) database.exec(`DROP TABLE ${table}`);
+      database.exec("PRAGMA user_version = 0");
+      const others = database.prepare("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").get()?.[0];
+      database.commit();
+      return Number(others) === 0;
+    } catch (error) {
+      database.rollBack();
+      throw error;
+    }
+  });
+  if (isEmpty === true) for (const name of [path, `${path}-wal`, `${path}-shm`]) removeFile(name);
+  return isEmpty !== null;
+}
+
+/** A record that cannot be read counts as held. */
+function assertFree(database: Database, clock: Clock): void {
+  const grants = new Tables(database).grantList.page({ prefix: null, after: null, limit: AT_ONCE });
+  assertNothingHeld(grants, clock(), `sqlite:${database.path}`);
+  const count = Number(database.prepare("SELECT count(*) FROM dal_locks").get()?.[0]);
+  if (count > grants.length)
+    throw new HoldfastError("E_LOCK_CONFLICT", `${count - grants.length} grants in ${database.path} cannot be read`);
+}
+
+function knownVersion(database: Database): number {
+  const version = Number(database.prepare("PRAGMA user_version").get()?.[0]);
+  if (version > SCHEMA_VERSION) throw newerSchema(database.path, version);
+  return version;
+}
+
+function withDatabase<T>(path: string, action: (database: Database) => T): T {
+  const database = new Database(path);
+  try {
+    return action(database);
+  } finally {
+    database.close();
+  }
+}

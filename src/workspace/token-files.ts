@@ -1,0 +1,126 @@
+/**
+ * Lease tokens of detached grants, kept for the user who took them:
+ *
+ *   <state>/holdfast/grants/<store>/<key>-<owner>-<random>.json     folders mode 0700, files mode 0600
+ *
+ * `<state>` is XDG_STATE_HOME or ~/.local/state; store, key and owner are hashes. A file is on the disk before the lock is
+ * asked for, so whatever crashes afterwards, the token of a grant that was given is there. What a crash can leave is a
+ * file without a grant: it opens nothing, and is removed when somebody looks for that key a day later.
+ *
+ * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
+ */
+import { hash, randomBytes } from "node:crypto";
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
+import { ioError } from "../support/errors.js";
+
+const TOKEN_SCHEMA = 1;
+
+interface KeptToken {
+  readonly schema_version: number;
+  readonly store: string;
+  readonly owner: string;
+  readonly resource: string;
+  readonly lease_token: string;
+  readonly created_at: string;
+}
+
+export interface FoundToken extends KeptToken {
+  readonly path: string;
+}
+
+export interface TokenFiles {
+  /** Durable when it returns. `E_IO` when it cannot be kept: then the lock must not be asked for. */
+  keep(keys: readonly string[], token: string, now: Date): void;
+  /** What was kept for this key under this owner's name, newest first. */
+  find(key: string): readonly FoundToken[];
+  /** Removes what was kept for these keys with this token. */
+  forget(keys: readonly string[], token: string): void;
+}
+
+export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: string): TokenFiles {
+  const dir = join(stateFolder(env), "holdfast", "grants", digest(store));
+  const prefixOf = (key: string): string => `${digest(key)}-${digest(owner)}-`;
+  const find = (key: string): FoundToken[] =>
+    namesIn(dir)
+      .filter((name) => name.startsWith(prefixOf(key)))
+      .flatMap((name) => readToken(join(dir, name)) ?? [])
+      .filter((kept) => kept.resource === key && kept.owner === owner && kept.store === store)
+      .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  return {
+    keep(keys, token, now) {
+      const paths: string[] = [];
+      try {
+        mkdirSync(dir, { recursive: true, mode: 0o700 });
+        for (const resource of keys) {
+          const path = join(dir, `${prefixOf(resource)}${randomBytes(6).toString("hex")}.json`);
+          paths.push(path);
+          writeToken(path, {
+            schema_version: TOKEN_SCHEMA,
+            store,
+            owner,
+            resource,
+            lease_token: token,
+            created_at: now.toISOString(),
+          });
+        }
+        syncFolder(dir);
+      } catch (error) {
+        for (const path of paths) removeQuietly(path);
+        throw ioError(error, "keep the lease token in", dir);
+      }
+    },
+    find,
+    forget(keys, token) {
+      for (const key of keys) for (const kept of find(key)) if (kept.lease_token === token) removeQuietly(kept.path);
+    },
+  };
+}
+
+function stateFolder(env: NodeJS.ProcessEnv): string {
+  const said = env.XDG_STATE_HOME;
+  return said !== undefined && isAbsolute(said) ? said : join(homedir(), ".local", "state");
+}
+
+function digest(text: string): string {
+  return hash("sha256", text, "hex").slice(0, 16);
+}
+
+function writeToken(path: string, kept: KeptToken): void {
+  const fd = openSync(path, "wx", 0o600);
+  try {
+    writeFully(fd, Buffer.from(`${JSON.stringify(kept)}\n`), 0);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Null for what is not ours or cannot be read: it is no token then. */
+function readToken(path: string): FoundToken | null {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch {
+    return null;
+  }
+  try {
+    if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;
+    const kept = JSON.parse(readFileSync(fd, "utf8")) as KeptToken;
+    return kept.schema_version === TOKEN_SCHEMA ? { ...kept, path } : null;
+  } catch {
+    return null;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}

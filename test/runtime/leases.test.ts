@@ -1,0 +1,71 @@
+/** RUN-2: single-run windows by name, each step by a client of its own, as commands and connections come and go. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { createRuntimeLeases, type RuntimeLeases } from "../../src/runtime/leases.js";
+
+const dir = mkdtempSync(join(tmpdir(), "holdfast-leases-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe.each(["sqlite", "file"])("RUN-2: runtime leases (%s)", { timeout: 120_000 }, (kind) => {
+  /** One call, one client. */
+  async function step<T>(work: (leases: RuntimeLeases, holdfast: Holdfast) => Promise<T>): Promise<T> {
+    const holdfast = await openHoldfast({ store: `${kind}:${join(dir, kind)}`, heart: "loop" });
+    try {
+      return await work(createRuntimeLeases(holdfast), holdfast);
+    } finally {
+      await holdfast.close();
+    }
+  }
+
+  it("T1 to T6: held by one, taken again by the same, released by its token only, then free for others", async () => {
+    const first = await step((leases) => leases.acquire("gates", "A", "10m"));
+    expect(first?.token).toMatch(/^hf_/);
+    expect(await step((leases) => leases.acquire("gates", "B", "10m"))).toBeNull();
+    const second = await step((leases) => leases.acquire("gates", "A", "5m"));
+    expect(second?.token).not.toBe(first?.token);
+    expect(second?.grant.fencing_token).toBeGreaterThan(first?.grant.fencing_token ?? 0);
+    expect(second?.grant.lease_duration_s).toBe(300);
+    const [old, current] = [first?.token ?? "", second?.token ?? ""];
+    expect(await step((leases) => leases.renew("gates", "A", old))).toBeNull();
+    expect(await step((leases) => leases.release("gates", "A", old))).toBe(false);
+    expect(await step((leases) => leases.release("gates", "B", current))).toBe(false);
+    expect(await step((leases) => leases.status("gates"))).toMatchObject({ state: "held", holder: "A" });
+    expect(await step((leases) => leases.renew("gates", "A", current))).toMatchObject({ lease_duration_s: 300 });
+    expect(await step((leases) => leases.release("gates", "A", current))).toBe(true);
+    expect(await step((leases) => leases.release("gates", "A", current))).toBe(false);
+    expect(await step((leases) => leases.acquire("gates", "B", "10m"))).not.toBeNull();
+  });
+
+  it("T7: an expired lease is there for anybody, and a lease is the lock runtime:NAME", async () => {
+    const lease = await step((leases) => leases.acquire("short", "A", "1s"));
+    await vi.waitUntil(() => step(async (leases) => (await leases.status("short")).state === "expired"), 60_000);
+    expect(await step((leases) => leases.renew("short", "A", lease?.token ?? ""))).toBeNull();
+    expect(await step((leases) => leases.acquire("short", "B", "10m"))).not.toBeNull();
+    const refusal = await step((_, holdfast) => holdfast.acquire("runtime:short", { wait: 0 }).catch((error) => error));
+    expect(refusal.code).toBe("E_LOCK_CONFLICT");
+  });
+
+  it("two of one name that race: each gets a token, and only one of the tokens goes on", async () => {
+    const won = await Promise.all(
+      Array.from({ length: 6 }, () => step((leases) => leases.acquire("race", "A", "10m"))),
+    );
+    const renewed = await Promise.all(
+      won.map((lease) => step((leases) => leases.renew("race", "A", lease?.token ?? "none"))),
+    );
+    expect(renewed.filter((grant) => grant !== null)).toHaveLength(1);
+  });
+
+  it("needs a holder and a name", async () => {
+    const fields = await step((leases) =>
+      Promise.all([
+        leases.acquire("gates", " ").catch((error) => error.details.field),
+        leases.acquire("a/b", "A").catch((error) => error.details.field),
+        leases.acquire("gates", "A", "1ms").catch((error) => error.details.field),
+      ]),
+    );
+    expect(fields).toEqual(["holder", "name", "ttl"]);
+  });
+});

@@ -16,7 +16,7 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandProof } from "../store/contract.js";
-import { hasOpen, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "./process-table.js";
+import { exists, hasOpen, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "../support/process-table.js";
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -141,15 +141,6 @@ function descendantsOf(root: number, rows: readonly ProcessRow[]): ReadonlySet<n
     for (const { pid, parent } of rows) if (found.has(parent)) found.add(pid);
   }
   return found;
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -30,9 +30,9 @@ import { marginMs } from "../lease/trust.js";
 import type { GrantRecord } from "../lock/grant.js";
 import { type HoldfastOptions, openForCommand } from "../open-holdfast.js";
 import { ERRORS, HoldfastError } from "../support/errors.js";
+import { pathOf } from "../support/process-table.js";
 import type { CommandEnd, CommandProcesses } from "./command-processes.js";
 import { borrowEnclosing, environmentUnder } from "./enclosing-runs.js";
-import { pathOf } from "./process-table.js";
 import { openSignalDesk, type SignalDesk } from "./signal-desk.js";
 import { startCommand } from "./start-command.js";
 

@@ -8,8 +8,9 @@
  * are passed on in any case, twice is as good as once, and the runner stops with its command so that the shell sees it.
  * Without a terminal the runner stays awake while its command is stopped, and keeps the lease.
  */
+
+import { terminalPlace } from "../support/process-table.js";
 import type { CommandProcesses } from "./command-processes.js";
-import { terminalPlace } from "./process-table.js";
 
 /** Somebody ended the run before its command was started. */
 export class StoppedBySignal extends Error {

@@ -2,8 +2,8 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { fstatSync } from "node:fs";
 import { HoldfastError, ioError } from "../support/errors.js";
+import { terminalPlace } from "../support/process-table.js";
 import { CommandProcesses, type Heritage } from "./command-processes.js";
-import { terminalPlace } from "./process-table.js";
 
 /**
  * Far from the numbers that shells and scripts use, and above those that Node closes on exec when it starts: so the proof
@@ -38,7 +38,7 @@ export async function startCommand(line: CommandLine, heritage: Heritage): Promi
     detached: hasOwnGroup,
   });
   const processes = new CommandProcesses(child, hasOwnGroup, heritage);
-  heritage.proof?.handOver();
+  heritage.proof?.handOver(child.pid, hasOwnGroup);
   return processes;
 }
 

@@ -198,8 +198,8 @@ export interface CommandProof {
   readonly proof: Proof;
   /** For the command and nobody else. */
   readonly descriptor: number;
-  /** The command has it: this process closes its copy. */
-  handOver(): void;
+  /** This command has it: this process closes its copy. */
+  handOver(pid: number, hasOwnGroup: boolean): void;
   /** Whether a process that inherited it is left. */
   isInherited(): boolean;
 }

@@ -11,9 +11,12 @@
  * Others try the whole file, as with any proof of life: it is free when both are. The maker tries byte 1 alone, and so
  * knows whether an heir is left while it still holds byte 0 itself: there is no moment without proof in between.
  *
+ * For heirs that close what they inherit, the file also names the command: see command-mark.ts.
+ *
  * Killed before the command was started, the maker takes both locks with it. Killed after, it leaves byte 1 to the heirs.
  */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { MARK_AT, markOf } from "./command-mark.js";
 import { ioError } from "./errors.js";
 import { tryLockByte } from "./kernel-lock.js";
 import { openProofOfLife, type ProofOfLife } from "./proof-of-life.js";
@@ -24,8 +27,8 @@ const HEIRS = 1;
 export interface InheritableProof extends ProofOfLife {
   /** To be given to the command, and to nobody else. */
   readonly descriptor: number;
-  /** Closes the maker's own copy: from here on only those who inherited it keep it. */
-  handOver(): void;
+  /** This command has it now. Closes the maker's own copy: from here on only those who inherited it keep it. */
+  handOver(pid: number, hasOwnGroup: boolean): void;
   /** Whether anybody who inherited it still has it. */
   isInherited(): boolean;
 }
@@ -47,17 +50,20 @@ export function openInheritableProof(
     throw ioError(error, "create the proof of life", own.path);
   }
   let isHandedOver = false;
-  const handOver = (): void => {
+  const letGo = (): void => {
     if (!isHandedOver) closeSync(descriptor);
     isHandedOver = true;
   };
   return {
     ...own,
     descriptor,
-    handOver,
+    handOver(pid, hasOwnGroup) {
+      writeSync(descriptor, markOf(pid, hasOwnGroup), MARK_AT);
+      letGo();
+    },
     isInherited: () => !isHandedOver || isLocked(own.path),
     close() {
-      handOver();
+      letGo();
       own.close();
     },
   };

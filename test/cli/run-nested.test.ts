@@ -54,7 +54,7 @@ describe("run inside run", PATIENTLY, () => {
     await using scene = new RunScene();
     const holdfast = await scene.open();
     const wait = "while test ! -e go; do sleep 0.1; done";
-    const run = scene.run(["k", "--ttl", "1s"], `echo "$$"; ${wait}; ${INNER} k -- touch in; echo "code $?"`);
+    const run = scene.run(["k", "--ttl", "3s"], `echo "$$"; ${wait}; ${INNER} k -- touch in; echo "code $?"`);
     scene.keep(Number(await run.says(/^(\d+)\n/)));
     run.signal("SIGKILL");
     await until("expired", async () => (await holdfast.inspect("k")).state === "expired");

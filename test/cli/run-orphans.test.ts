@@ -1,7 +1,11 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Holdfast } from "../../dist/index.js";
 import { isGone, killQuietly, PATIENTLY, type Run, RunScene, until } from "../runtime/run-scene.js";
 
+const isLinux = process.platform === "linux";
+const CLOSER = `"$NODE" "${fileURLToPath(new URL("../fixtures/run-closer.mjs", import.meta.url))}"`;
+const UNTIL_CLOSED = "while test ! -s first; do sleep 0.1; done";
 const PROFILES = { "lease:": "lease", "dal:": "dal", "strict:": "strict" } as const;
 
 /** Says the pid of a grandchild whose own parent has ended. */
@@ -22,7 +26,7 @@ describe("run whose runner is killed", PATIENTLY, () => {
     it(`RUN-1 STALE-1 ${key}: held, expired or not, until the last process has ended`, async () => {
       await using scene = new RunScene();
       const holdfast = await scene.open({ profiles: PROFILES, grace: "10ms" });
-      const run = scene.run([key, "--ttl", "1s"], `echo "cmd $$"; ${GRANDCHILD}`);
+      const run = scene.run([key, "--ttl", "3s"], `echo "cmd $$"; ${GRANDCHILD}`);
       const grandchild = scene.keep(Number(await run.says(/^(\d+)\n/m)));
       const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
       await killRunner(run);
@@ -62,6 +66,23 @@ describe("run whose runner is killed", PATIENTLY, () => {
     expect(await holdfast.tryAcquire("k")).toBeNull();
     killQuietly(pid);
     await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
+  });
+
+  it.runIf(isLinux)("RUN-1 processes of the group that closed what they inherited keep the lock, too", async () => {
+    await using scene = new RunScene();
+    const holdfast = await scene.open();
+    const run = scene.run(["k"], `${CLOSER} first & ${UNTIL_CLOSED}; echo "$$"; exec ${CLOSER} second`);
+    const command = scene.keep(Number(await run.says(/^(\d+)\n/)));
+    const child = scene.keep(Number(scene.read("first")));
+    await until("the command has closed it, too", () => Number(scene.read("second")) === command);
+    await killRunner(run);
+    expect(await holdfast.tryAcquire("k")).toBeNull();
+    killQuietly(command);
+    await until("the command has ended", () => isGone(command));
+    expect(await holdfast.tryAcquire("k")).toBeNull();
+    killQuietly(child);
+    await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
+    expect(isGone(child)).toBe(true);
   });
 
   it("RUN-1 the same in a file store", async () => {

@@ -16,7 +16,7 @@ export async function killRunners({ forMs, runners }: { readonly forMs: number; 
   let finished = 0;
   const line = async (): Promise<void> => {
     while (performance.now() < over) {
-      const run = scene.run(["k", "--wait", "1h", "--ttl", "1s"], SECTION);
+      const run = scene.run(["k", "--wait", "1h"], SECTION);
       const end = await Promise.race([run.ended, sleep(Math.random() * 900)]);
       if (end === undefined) {
         run.signal("SIGKILL");

@@ -76,9 +76,10 @@ export class Run {
     this.child.kill(signal);
   }
 
+  /** Until it stands still, or has ended. */
   async stop(): Promise<void> {
     this.signal("SIGSTOP");
-    await until("it stands still", () => stateOf(this.pid) === "T");
+    await until("it stands still", () => stateOf(this.pid) === "T" || isGone(this.pid));
   }
 }
 

@@ -20,8 +20,7 @@ describe("a proof of life that is inherited", () => {
     expect([life(), proof.isInherited()]).toEqual(["alive", true]);
     const heir = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", proof.descriptor] });
     await once(heir, "spawn");
-    proof.handOver();
-    proof.handOver();
+    proof.handOver(heir.pid ?? 0, false);
     expect([life(), proof.isInherited()]).toEqual(["alive", true]);
     const ended = once(heir, "exit");
     heir.kill("SIGKILL");
@@ -37,7 +36,7 @@ describe("a proof of life that is inherited", () => {
       import { openInheritableProof } from ${JSON.stringify(new URL("../../dist/support/inheritable-proof.js", import.meta.url).href)};
       const proof = openInheritableProof(${JSON.stringify(dir)}, "ab".repeat(12), {});
       const heir = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", proof.descriptor] });
-      proof.handOver();
+      proof.handOver(heir.pid, false);
       console.log(heir.pid + " " + proof.identity);
       setInterval(() => undefined, 1000);`;
     const maker = spawn(process.execPath, ["--input-type=module", "-e", program], {

@@ -29,22 +29,41 @@ export function listYounger(): ProcessRow[] {
   return rows.filter((row) => row !== own && row.startedAt >= (own?.startedAt ?? 0));
 }
 
-function listFromProc(): ProcessRow[] {
-  const rows: ProcessRow[] = [];
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = statOf(name);
-    const [state, parent, group] = stat;
-    if (state === undefined) continue;
-    rows.push({
-      pid: Number(name),
-      parent: Number(parent),
-      group: Number(group),
-      startedAt: Number(stat[START_TIME]),
-      isZombie: state === "Z" || state === "X",
-    });
+/** Whether the group has a member like this. */
+export function isInGroup(group: number, isWanted: (row: ProcessRow) => boolean): boolean {
+  if (!exists(-group)) return false;
+  const rows = isLinux ? listFromProc() : listFromPs();
+  return rows.some((row) => row.group === group && isWanted(row));
+}
+
+/** Whether there is a process with this id, or with a minus a group; one that has ended counts until it was asked how. */
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
-  return rows;
+}
+
+/** Null when there is none, and where the system does not tell so exactly. */
+export function processAt(pid: number): ProcessRow | null {
+  return isLinux ? rowOf(pid) : null;
+}
+
+function listFromProc(): ProcessRow[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => rowOf(Number(name)))
+    .filter((row) => row !== null);
+}
+
+function rowOf(pid: number): ProcessRow | null {
+  const stat = statOf(pid);
+  const [state, parent, group] = stat;
+  if (state === undefined) return null;
+  const isZombie = state === "Z" || state === "X";
+  return { pid, parent: Number(parent), group: Number(group), startedAt: Number(stat[START_TIME]), isZombie };
 }
 
 function listFromPs(): ProcessRow[] {

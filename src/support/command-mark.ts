@@ -1,0 +1,56 @@
+/**
+ * Which command a run has started, on the second line of its proof of life. Some programs close what they inherit before
+ * they start others, so that a run can have living processes and nobody has its proof open. They are found by this: the
+ * command itself, by its pid and start time, and whoever is in the process group that was made for it.
+ *
+ * The number of a group is given out again only when nobody is in it. A process of that pid with another start time
+ * therefore means that the group of this command has gone.
+ */
+import { readFileSync } from "node:fs";
+import { pidNamespace } from "./machine.js";
+import { isInGroup, type ProcessRow, processAt } from "./process-table.js";
+
+interface CommandMark {
+  readonly pid: number;
+  readonly started_at: number;
+  readonly pid_namespace: string;
+  /** It has a process group of its own, with its pid as number. */
+  readonly has_own_group: boolean;
+}
+
+/** Where the line begins: behind the byte that wakes. */
+export const MARK_AT = 512;
+
+/** The line for a command that this process has just started and not yet waited for; empty where nobody could check it. */
+export function markOf(pid: number, hasOwnGroup: boolean): string {
+  const row = processAt(pid);
+  if (row === null) return "";
+  const mark: CommandMark = {
+    pid,
+    started_at: row.startedAt,
+    pid_namespace: pidNamespace(),
+    has_own_group: hasOwnGroup,
+  };
+  return `${JSON.stringify(mark)}\n`;
+}
+
+/** Whether something of the command that this proof names is alive. False for a proof that names none. */
+export function hasLivingCommand(path: string): boolean {
+  const mark = readMark(path);
+  if (mark === null || mark.pid_namespace !== pidNamespace()) return false;
+  const row = processAt(mark.pid);
+  if (row !== null && row.startedAt !== mark.started_at) return false;
+  return (row !== null && !row.isZombie) || (mark.has_own_group && isInGroup(mark.pid, isSince(mark)));
+}
+
+function isSince({ started_at }: CommandMark): (row: ProcessRow) => boolean {
+  return (row) => !row.isZombie && row.startedAt >= started_at;
+}
+
+function readMark(path: string): CommandMark | null {
+  try {
+    return JSON.parse(readFileSync(path, "utf8").slice(MARK_AT)) as CommandMark;
+  } catch {
+    return null;
+  }
+}

@@ -16,4 +16,12 @@ import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
 
-export const TABLE: readonly CommandRow[] = [...SET_UP, ...LOCKS, ...RUN, ...LEASES, ...DELIVERABLES, ...RECORD, ...FACES];
+export const TABLE: readonly CommandRow[] = [
+  ...SET_UP,
+  ...LOCKS,
+  ...RUN,
+  ...LEASES,
+  ...DELIVERABLES,
+  ...RECORD,
+  ...FACES,
+];

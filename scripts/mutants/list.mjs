@@ -2,6 +2,7 @@
 
 const processes = (name, only) => ({ files: [`test/processes/${name}.test.ts`], only });
 const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], only });
+const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 
 export const MUTANTS = [
@@ -342,5 +343,53 @@ export const MUTANTS = [
     find: "await lease.verify();",
     replace: "",
     tests: run("nested", "has run out"),
+  },
+  {
+    name: "token-kept-first",
+    about: "the token of a detached grant is not kept before the lock is asked for",
+    file: "src/workspace/detached.ts",
+    find: "files.keep(resources, fresh, new Date(holdfast.home.clock().wallMs));",
+    replace: "",
+    tests: cli("detached", "before a word of it"),
+  },
+  {
+    name: "token-of-another-user",
+    about: "root opens what another user has kept",
+    file: "src/workspace/token-files.ts",
+    find: "if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;",
+    replace: "",
+    tests: cli("detached", "another user of the system"),
+  },
+  {
+    name: "presented-token-checked",
+    about: "a token that holds nothing puts a request ahead of the line",
+    file: "src/lease/presented.ts",
+    find: "if (hashes.size > 0)",
+    replace: "if (hashes.size < 0)",
+    tests: { files: ["test/lease/reattach.test.ts"], only: "holds nothing" },
+  },
+  {
+    name: "reattach-detached-only",
+    about: "a borrowed token releases what a live process holds",
+    file: "src/lease/detached-lease.ts",
+    find: "if (own.detached) return own;",
+    replace: "if (own !== null) return own;",
+    tests: { files: ["test/lease/reattach.test.ts"], only: "LOCK-10" },
+  },
+  {
+    name: "hidden-is-not-dead",
+    about: "a process that cannot be looked at counts as dead",
+    file: "src/support/machine.ts",
+    find: 'if (found === "hidden") return "unknown";',
+    replace: "",
+    tests: { files: ["test/support/machine.test.ts"], only: "hidden" },
+  },
+  {
+    name: "uninstall-while-held",
+    about: "a store is taken away while something is held",
+    file: "src/store/sqlite/installation.ts",
+    find: "      assertFree(database, clock);",
+    replace: "",
+    tests: cli("workspace", "STORE-5"),
   },
 ];

@@ -19,6 +19,8 @@ export interface Needed {
   readonly operation: string;
   readonly about: string;
   readonly locks: readonly { readonly resource: string; readonly mode: Mode }[];
+  /** Of all of them. */
+  readonly mode: Mode;
   /** The lock is held for all of it, not for each edit. */
   readonly wholeBulk: boolean;
   /** A person has to approve it first. */
@@ -40,6 +42,7 @@ export function locksFor(policy: Policy, operation: string, scope: Scope, deploy
     operation,
     about: rule.about,
     locks: patterns.map(({ key, mode }) => ({ resource: fillIn(key, scope.ids), mode })),
+    mode: patterns[0]?.mode ?? "write",
     wholeBulk: threshold?.wholeBulk ?? false,
     needsApproval: rule.destructive ?? false,
   };

@@ -2,10 +2,8 @@
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import type { AcquireOptions } from "../lease/options.js";
-import { parseKey } from "../lock/key.js";
-import type { Mode } from "../lock/mode.js";
-import { createNodeOrder } from "../lock/order.js";
-import { HoldfastError } from "../support/errors.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { type Approved, type ApproveOptions, approve, useApproval } from "./approvals.js";
 import { type Deployment, locksFor, type Needed, type Scope } from "./decide.js";
 import { checkPolicy, type Policy } from "./rule.js";
 import { SHIPPED } from "./shipped.js";
@@ -17,7 +15,10 @@ export interface PolicyOptions {
   readonly deployment?: Deployment;
 }
 
-export type PerformOptions = Scope & Pick<AcquireOptions, "ttl" | "wait" | "signal">;
+export interface PerformOptions extends Scope, Pick<AcquireOptions, "ttl" | "wait" | "signal"> {
+  /** The token of an approval, for what cannot be undone. It is used up. */
+  readonly approval?: string;
+}
 
 export class Policies {
   readonly #policy: Policy;
@@ -47,26 +48,27 @@ export class Policies {
     return locksFor(this.#policy, operation, scope, this.#deployment);
   }
 
+  /** Approves one performance of an operation that cannot be undone. `E_INVALID_ARGUMENT` for any other. */
+  async approve(holdfast: Holdfast, operation: string, scope: Scope, options: ApproveOptions = {}): Promise<Approved> {
+    const { needsApproval } = this.explain(operation, scope);
+    if (!needsApproval) throw invalidArgument("operation", `${operation} needs no approval`);
+    return approve(holdfast, { operation, ids: scope.ids }, options);
+  }
+
   /** Takes those locks, runs `work`, and releases them. Throws as `explain` and `acquire`, before anything runs. */
   async perform<T>(
     holdfast: Holdfast,
     operation: string,
     options: PerformOptions,
-    work: (leases: readonly Lease[]) => T | Promise<T>,
+    work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
     const needed = this.explain(operation, options);
     this.#assertReach(holdfast, needed);
-    const leases: Lease[] = [];
-    try {
-      for (const { keys, mode } of inSteps(needed, holdfast.home.store.settings.levels))
-        leases.push(await (leases.at(-1) ?? holdfast).acquire(keys, { ...timesOf(options), mode }));
-      const result = await work(leases);
-      for (const lease of leases.splice(0).reverse()) await lease.release();
-      return result;
-    } catch (error) {
-      for (const lease of leases.reverse()) await lease.release().catch(() => undefined);
-      throw error;
-    }
+    const keys = needed.locks.map(({ resource }) => resource);
+    return holdfast.withLock(keys, { ...timesOf(options), mode: needed.mode }, async (lease) => {
+      if (needed.needsApproval) await useApproval(holdfast, { operation, ids: options.ids }, options.approval);
+      return work(lease);
+    });
   }
 
   /** Locks in a file on one machine keep nobody out on another. */
@@ -80,24 +82,6 @@ export class Policies {
       },
     );
   }
-}
-
-interface Step {
-  readonly keys: string[];
-  readonly mode: Mode;
-}
-
-/** All locks of one mode are one request. Where modes differ, they are taken one after the other in the global order. */
-function inSteps({ locks }: Needed, levels: readonly string[]): Step[] {
-  const order = createNodeOrder(levels);
-  const sorted = [...locks].sort((one, other) => order(parseKey(one.resource), parseKey(other.resource)));
-  const steps: Step[] = [];
-  for (const { resource, mode } of sorted) {
-    const last = steps.at(-1);
-    if (last?.mode === mode) last.keys.push(resource);
-    else steps.push({ keys: [resource], mode });
-  }
-  return steps;
 }
 
 function timesOf({ ttl, wait, signal }: PerformOptions): Pick<AcquireOptions, "ttl" | "wait" | "signal"> {

@@ -19,6 +19,7 @@ export interface Threshold {
 export interface Rule {
   /** What it is for people: one line. */
   readonly about: string;
+  /** Taken together, all or none, so all in one mode. */
   readonly locks: readonly LockPattern[];
   /** With more objects than so many, these locks instead. The largest number that is exceeded decides. */
   readonly above?: readonly Threshold[];
@@ -74,6 +75,8 @@ function checkThresholds(operation: string, above: unknown): void {
 
 function checkLocks(operation: string, locks: unknown): void {
   if (!Array.isArray(locks) || locks.length === 0) throw wrong(operation, "needs at least one lock");
+  const modes = new Set((locks as unknown[]).map((lock) => (isRecord(lock) ? lock.mode : undefined)));
+  if (modes.size > 1) throw wrong(operation, "asks for several modes: its locks are taken as one, in one mode");
   for (const lock of locks as unknown[]) {
     if (!isRecord(lock) || typeof lock.key !== "string") throw wrong(operation, "a lock is { key, mode }");
     if (!MODES.includes(lock.mode as Mode)) throw wrong(operation, `${String(lock.mode)} is no mode`);

@@ -5,6 +5,8 @@ import type { Duration } from "../lease/duration.js";
 import { parseOwner } from "../lease/options.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings } from "../lock/settings.js";
+import type { Deployment } from "../policy/decide.js";
+import { checkPolicy, type Policy } from "../policy/rule.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 
 export const CONFIG_FILE = "holdfast.config.json";
@@ -20,6 +22,9 @@ export interface Config {
   readonly order?: "free" | "strict";
   readonly levels?: readonly string[];
   readonly profiles?: Readonly<Record<string, Profile>>;
+  /** Rules of the workspace's own, beside the shipped ones. */
+  readonly policy?: Policy;
+  readonly deployment?: Deployment;
 }
 
 type Check = (value: unknown) => string | null;
@@ -45,6 +50,9 @@ const FIELDS: Readonly<Record<keyof Config, Check>> = {
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? asChecked(() => checkSettings({ profiles: value as Readonly<Record<string, Profile>> }))
       : "is to be an object: a profile for each key prefix",
+  policy: (value) => asChecked(() => checkPolicy(value)),
+  deployment: (value) =>
+    value === "single-node" || value === "multi-node" ? null : "is to be single-node or multi-node",
 };
 
 const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];

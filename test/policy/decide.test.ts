@@ -14,7 +14,9 @@ function scopeOf(resource: string): Record<string, string> {
   return Object.fromEntries(Object.entries(ALL).filter(([kind]) => resource.includes(`${kind}:`)));
 }
 
-const ROWS: readonly (readonly [operation: string, mode: string, resource: string, objects?: number])[] = [
+type Row = readonly [operation: string, mode: string, resource: string, objects?: number];
+
+const ROWS: readonly Row[] = [
   ["project.edit", "write", PROJECT],
   ["project.recalculate", "write", PROJECT],
   ["project.permissions", "write", PROJECT],
@@ -46,7 +48,7 @@ const ROWS: readonly (readonly [operation: string, mode: string, resource: strin
 ];
 
 describe("the shipped policy", () => {
-  it.each(ROWS)("POL-1: %s takes a %s lock on %s", (operation, mode, resource, objects) => {
+  it.each([...ROWS])("POL-1: %s takes a %s lock on %s", (...[operation, mode, resource, objects]: Row) => {
     const scope = { ids: scopeOf(resource), ...(objects === undefined ? {} : { objects }) };
     expect(policies.explain(operation, scope).locks).toEqual([{ resource, mode }]);
   });
@@ -117,6 +119,7 @@ describe("POL-1: a workspace's own rules", () => {
     ["a name without a group", { paint: rule }],
     ["no lock", { "map.paint": { ...rule, locks: [] } }],
     ["a mode there is not", { "map.paint": { ...rule, locks: [{ key: "a", mode: "exclusive" }] } }],
+    ["two modes", { "map.paint": { ...rule, locks: [...rule.locks, { key: "a", mode: "read" }] } }],
     ["a pattern that makes no key", { "map.paint": { ...rule, locks: [{ key: "a b", mode: "read" }] } }],
     ["a field there is not", { "map.paint": { ...rule, lock: 1 } }],
     ["nothing for people", { "map.paint": { locks: rule.locks } }],

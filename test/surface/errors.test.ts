@@ -44,8 +44,6 @@ const RESERVED: readonly ErrorCode[] = [
   "E_REVISION_CONFLICT",
   "E_CYCLE",
   "E_GATE_BLOCKED",
-  "E_POLICY_UNKNOWN",
-  "E_POLICY_AMBIGUOUS",
 ];
 
 describe("the table of errors", () => {

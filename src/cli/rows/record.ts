@@ -51,4 +51,40 @@ export const RECORD: readonly CommandRow[] = [
     examples: [["holdfast audit verify", "nothing edited, removed or cut off?"]],
     load: () => import("../commands/audit-verify.js"),
   },
+  {
+    name: "policy explain",
+    group: "record",
+    summary: "which locks an operation needs",
+    about: [
+      "Takes none. Without an operation it lists them all. Stops instead of guessing: an operation nobody knows, or a scope",
+      "that is missing or unclear, is exit code 86.",
+    ],
+    args: [
+      { name: "OPERATION", help: "such as map.calibrate", optional: true },
+      { name: "ID", help: "what it is about: project=alpha map=m1", optional: true, many: true },
+    ],
+    flags: [{ name: "objects", type: "integer", help: "how many objects it touches, where that decides" }],
+    examples: [["holdfast policy explain map.calibrate project=alpha map=m1", "what would be locked?"]],
+    load: () => import("../commands/policy-explain.js"),
+  },
+  {
+    name: "approve",
+    group: "record",
+    summary: "lets an operation that cannot be undone happen once",
+    about: [
+      "Prints a token. Whoever performs the operation shows it; it works once, and not after its time. Only a user or an",
+      "admin approves. Names of owners are declared by the caller: this is no access control.",
+    ],
+    args: [
+      { name: "OPERATION", help: "such as map.delete" },
+      { name: "ID", help: "what it is about: project=alpha map=m1", optional: true, many: true },
+    ],
+    flags: [
+      { name: "by", type: "text", value: "ID", help: "who approves: user:NAME or admin:NAME; default the owner" },
+      { name: "ttl", type: "duration", help: "how long it may be used; default 15m" },
+      { name: "reason", type: "text", help: "why, for the record" },
+    ],
+    examples: [["holdfast approve map.delete project=alpha map=m1 --by user:ann", "once, in the next 15 minutes"]],
+    load: () => import("../commands/approve.js"),
+  },
 ];

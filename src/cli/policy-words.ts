@@ -1,0 +1,24 @@
+/** What a command line says of an operation: `project=alpha map=m1`. */
+import { Policies } from "../policy/perform.js";
+import { invalidArgument } from "../support/errors.js";
+import type { Context } from "./context.js";
+
+export function policiesOf(context: Context): Policies {
+  const { policy, deployment } = context.workspace().config;
+  return new Policies({
+    ...(policy === undefined ? {} : { operations: policy }),
+    ...(deployment === undefined ? {} : { deployment }),
+  });
+}
+
+/** `E_INVALID_ARGUMENT` for a word that is no id. */
+export function idsOf(words: readonly string[]): Record<string, string> {
+  const ids: Record<string, string> = {};
+  for (const word of words) {
+    const at = word.indexOf("=");
+    const kind = word.slice(0, at);
+    if (at < 1 || Object.hasOwn(ids, kind)) throw invalidArgument("ID", `${word}: write each once, as project=alpha`);
+    ids[kind] = word.slice(at + 1);
+  }
+  return ids;
+}

@@ -1,0 +1,81 @@
+/**
+ * Approvals for what cannot be undone. An approval is a detached grant that a person takes on a key of its own and whose
+ * token it hands on: so it is durable, runs out, and is on record like any other; using it up is releasing it, and of two
+ * who try, the store lets one.
+ *
+ * Owner names are declared by the caller, here as everywhere: this keeps honest agents honest, and is no access control.
+ */
+import type { Duration } from "../lease/duration.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { GrantRecord } from "../lock/grant.js";
+import { parseKey } from "../lock/key.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+
+const PERSONS = new Set(["user", "admin"]);
+const DEFAULT_TTL = "15m";
+
+export interface Approved {
+  /** Whoever shows it may perform the operation, once. */
+  readonly token: string;
+  readonly record: GrantRecord;
+}
+
+export interface Approval {
+  readonly operation: string;
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+export interface ApproveOptions {
+  /** How long it may be used. Default 15 min. */
+  readonly ttl?: Duration;
+  readonly reason?: string;
+}
+
+/** `approval/map.delete/project:alpha/map:m1`. */
+export function approvalKey({ operation, ids }: Approval): string {
+  const scope = Object.entries(ids).map(([kind, id]) => `${kind}:${id}`);
+  return parseKey(["approval", operation, ...scope].join("/"));
+}
+
+/** `E_FORBIDDEN` for an owner that is no person, `E_LOCK_CONFLICT` when it is approved already. */
+export async function approve(holdfast: Holdfast, approval: Approval, options: ApproveOptions = {}): Promise<Approved> {
+  if (!isPerson(holdfast.owner))
+    throw new HoldfastError("E_FORBIDDEN", `${holdfast.owner} may not approve anything: only a user or an admin may`);
+  const { reason, ttl = DEFAULT_TTL } = options;
+  const { operation, ids } = approval;
+  const metadata = { operation, ids, ...(reason === undefined ? {} : { reason }) };
+  const lease = await holdfast.acquire(approvalKey(approval), { detached: true, ttl, wait: 0, metadata });
+  return { token: lease.token, record: lease.grants[0] as GrantRecord };
+}
+
+/** Uses it up. `E_FORBIDDEN`, saying how to ask for one, when there is none, it ran out, or was used already. */
+export async function useApproval(holdfast: Holdfast, approval: Approval, token: string | undefined): Promise<void> {
+  if (token === undefined) throw notApproved(approval, "needs an approval");
+  const key = approvalKey(approval);
+  try {
+    await (await holdfast.borrow(key, token)).verify();
+    const { grants } = await holdfast.inspect(key);
+    if (!grants.some((grant) => grant.resource === key && isPerson(grant.owner)))
+      throw notApproved(approval, "was approved by nobody who may");
+    await (await holdfast.reattach(key, token)).release();
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_EXPIRED"))
+      throw notApproved(approval, "had an approval that has run out", error);
+    if (isHoldfastError(error, "E_LOCK_NOT_HELD"))
+      throw notApproved(approval, "has no approval with this token (any more)", error);
+    throw error;
+  }
+}
+
+function isPerson(owner: string): boolean {
+  return PERSONS.has(owner.split(":", 1)[0] ?? "");
+}
+
+function notApproved({ operation, ids }: Approval, why: string, cause?: unknown): HoldfastError {
+  const scope = Object.entries(ids).map(([kind, id]) => `${kind}=${id}`);
+  return new HoldfastError("E_FORBIDDEN", `${operation} cannot be undone and ${why}`, {
+    details: { operation, ids },
+    next: [`Ask a person to run: holdfast approve ${[operation, ...scope].join(" ")} --by user:NAME`],
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,59 @@
+/** POL-2, POL-3 and POL-4 as commands. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openScene, type Scene } from "./command.js";
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await openScene();
+  const policy = { "map.paint": { about: "paint a map", locks: [{ key: "project:{project}", mode: "write" }] } };
+  writeFileSync(join(scene.root, "holdfast.config.json"), JSON.stringify({ policy }));
+});
+afterAll(() => scene.close());
+
+describe("policy explain", () => {
+  it("POL-2: tells the locks without taking any", async () => {
+    const data = await scene.data(["policy", "explain", "map.edit-objects", "project=a", "map=m", "--objects", "1001"]);
+    expect(data).toEqual({
+      operation: "map.edit-objects",
+      about: "change objects of a map",
+      locks: [{ resource: "project:a/map:m", mode: "write" }],
+      whole_bulk: true,
+      needs_approval: false,
+    });
+    expect((await scene.data(["lock", "list"])).grants).toEqual([]);
+  });
+
+  it("POL-1: lists all operations, the workspace's own too", async () => {
+    const { operations } = await scene.data(["policy", "explain"]);
+    expect(operations).toContainEqual({ operation: "map.calibrate", about: "change a map's calibration" });
+    expect(operations).toContainEqual({ operation: "map.paint", about: "paint a map" });
+  });
+
+  it.each([
+    ["E_POLICY_UNKNOWN", ["map.fold", "project=a"]],
+    ["E_POLICY_AMBIGUOUS", ["map.view", "project=a"]],
+    ["E_POLICY_AMBIGUOUS", ["project.import", "project=a"]],
+  ])("POL-3: %s ends with 86", async (code, words) => {
+    const { error, exit } = await scene.json(["policy", "explain", ...words]);
+    expect([error.code, exit]).toEqual([code, 86]);
+  });
+
+  it("says what is wrong with an id", async () => {
+    const { error, exit } = await scene.json(["policy", "explain", "map.view", "a"]);
+    expect([error.code, error.details.field, exit]).toEqual(["E_INVALID_ARGUMENT", "ID", 64]);
+  });
+});
+
+describe("approve", () => {
+  it("POL-4: gives a person's approval a token, and an agent none", async () => {
+    const words = ["approve", "map.delete", "project=a", "map=m", "--reason", "old"];
+    const { approval } = await scene.data([...words, "--by", "user:ann"]);
+    expect(approval).toMatchObject({ resource: "approval/map.delete/project:a/map:m", owner: "user:ann" });
+    expect(approval.metadata).toEqual({ operation: "map.delete", ids: { project: "a", map: "m" }, reason: "old" });
+    expect(approval.approval_token).toMatch(/./);
+    const refused = await scene.json([...words, "--by", "agent:a"]);
+    expect([refused.error.code, refused.exit]).toEqual(["E_FORBIDDEN", 77]);
+  });
+});

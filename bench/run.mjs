@@ -9,7 +9,7 @@ import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp };
+const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

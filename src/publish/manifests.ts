@@ -1,13 +1,14 @@
 /** Reading the record of what was published, and comparing it with what is there. Takes no lock. */
-import { lstatSync, readlinkSync } from "node:fs";
-import { open, opendir } from "node:fs/promises";
+import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
+import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
 import { byAge, type Manifest, type ManifestFile, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
 import type { Manifests } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
+import { sumOf } from "./file-work.js";
 import { manifestsOf } from "./publisher.js";
-import { digest, hashFile } from "./seal.js";
+import { digest } from "./seal.js";
 import { resolveTarget } from "./target.js";
 
 const PAGE = 1_000;
@@ -136,11 +137,11 @@ async function difference(full: string, file: ManifestFile): Promise<string | nu
   if (found.mode !== file.mode) return "has another mode";
   if (found.size !== file.size) return "has another size";
   try {
-    const handle = await open(full, "r");
+    const fd = openSync(full, "r");
     try {
-      return (await hashFile(handle)).sha256 === file.sha256 ? null : "has another content";
+      return (await sumOf(fd)).sha256 === file.sha256 ? null : "has another content";
     } finally {
-      await handle.close();
+      closeSync(fd);
     }
   } catch (error) {
     return `cannot be read: ${(error as NodeJS.ErrnoException).code}`;

@@ -86,8 +86,9 @@ async function publishWith(
     const stage = openStage(target.stage, hand.signal, tell);
     try {
       await fill(stage);
-    } finally {
-      await stage.settle();
+    } catch (error) {
+      await stage.settle().catch(() => undefined);
+      throw error;
     }
     hand.assertHeld();
     manifest = await sealStage(hand, manifest, stage, tell);
@@ -140,7 +141,6 @@ async function cleanUp(
   } catch {
     // It stays on record as not cleared.
   }
-  removeStageFolder(target);
 }
 
 function uncertain({ path }: Target, cause: unknown): HoldfastError {

@@ -1,15 +1,19 @@
 /**
- * Sealing a stage: every file is hashed and synced, then every folder, and all of it goes on record. Files are met one
+ * Sealing a stage: every file is hashed and synced, every folder synced, and all of it goes on record. Files are met one
  * after the other and worked on a few at a time; their entries go to the store in batches. So neither the number of files
  * nor their size matters to memory. Nothing but files, folders and links can be published.
+ *
+ * The last syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises
+ * nothing about the files. It is waited for all of them before the rename.
  */
 import { createHash } from "node:crypto";
-import { lstatSync, readlinkSync } from "node:fs";
-import { type FileHandle, open, opendir } from "node:fs/promises";
+import { closeSync, fstatSync, lstatSync, opendirSync, openSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { identityAt } from "../support/exchange.js";
+import { sumOf, syncAndClose, syncFolderLater } from "./file-work.js";
 import type { Tell } from "./options.js";
 import { Pool } from "./pool.js";
 import type { Hand } from "./publisher.js";
@@ -17,7 +21,10 @@ import { identityOf, type OpenStage } from "./stage.js";
 
 const WIDTH = 16;
 const BATCH = 500;
-const READ_BYTES = 65_536;
+/** Entries met between two looks at what else is to be done. */
+const STRIDE = 64;
+
+type Note = (file: ManifestFile) => void | Promise<void>;
 
 export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage, tell: Tell): Promise<Manifest> {
   const identity = identityAt(stage.path);
@@ -27,7 +34,7 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
   let bytes = 0;
   tell({ phase: "sealing", files, bytes });
 
-  const note = async (file: ManifestFile): Promise<void> => {
+  const note: Note = (file) => {
     batch.push(file);
     files += 1;
     bytes += file.size;
@@ -35,39 +42,58 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
     if (batch.length < BATCH) return;
     const full = batch;
     batch = [];
-    await hand.step((manifests, grant) => manifests.addFiles(grant, manifest, full));
+    return hand.step((manifests, grant) => manifests.addFiles(grant, manifest, full));
   };
 
-  const pool = new Pool(WIDTH);
+  const reading = new Pool(WIDTH);
+  const syncing = new Pool(WIDTH);
   try {
-    await walk(stage.path, stage, pool, note);
+    await walk(stage.path, { stage, reading, syncing, note });
+    await reading.idle();
+    reading.assertFine();
+    const last = batch;
+    return await hand.step((manifests, grant) =>
+      manifests.seal(grant, manifest, { identity, fileCount: files, byteCount: bytes }, last),
+    );
   } finally {
-    await pool.idle();
+    await reading.idle();
+    await syncing.idle();
+    await stage.settle();
+    syncing.assertFine();
   }
-  pool.assertFine();
-  const last = batch;
-  return hand.step((manifests, grant) =>
-    manifests.seal(grant, manifest, { identity, fileCount: files, byteCount: bytes }, last),
-  );
 }
 
-async function walk(
-  folder: string,
-  stage: OpenStage,
-  pool: Pool,
-  note: (file: ManifestFile) => Promise<void>,
-): Promise<void> {
-  for await (const entry of await opendir(folder)) {
-    const full = join(folder, entry.name);
-    if (entry.isDirectory()) await walk(full, stage, pool, note);
-    else {
-      const known = entry.isFile() ? knownFile(full, stage) : entry.isSymbolicLink() ? linkAt(full, stage) : undefined;
-      if (known === undefined) throw invalidArgument("stage", `${full} is neither file nor folder nor link`);
-      if (known !== null) await note(known);
-      else await pool.add(async () => note(await readAndSync(full, stage)));
+interface Walk {
+  readonly stage: OpenStage;
+  readonly reading: Pool;
+  readonly syncing: Pool;
+  readonly note: Note;
+}
+
+async function walk(folder: string, on: Walk): Promise<void> {
+  const { stage, reading, syncing } = on;
+  const entries = opendirSync(folder);
+  try {
+    let met = 0;
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      const full = join(folder, entry.name);
+      met += 1;
+      if (met % STRIDE === 0) await setImmediate();
+      if (entry.isDirectory()) await walk(full, on);
+      else if (entry.isSymbolicLink()) await on.note(linkAt(full, stage));
+      else if (!entry.isFile()) throw invalidArgument("stage", `${full} is neither file nor folder nor link`);
+      else {
+        const known = knownFile(full, stage);
+        if (known === null) await reading.add(() => readAndSync(full, on));
+        else await on.note(known);
+      }
     }
+  } catch (error) {
+    throw ioError(error, "read", folder);
+  } finally {
+    entries.closeSync();
   }
-  await pool.add(() => syncOnly(folder));
+  await syncing.add(() => syncFolderLater(folder));
 }
 
 /** A file that `write` has hashed and synced, and that nobody has touched since. */
@@ -86,48 +112,24 @@ function linkAt(full: string, { path }: OpenStage): ManifestFile {
   return { path: relative(path, full), size: text.length, sha256: digest(text), mode };
 }
 
-async function readAndSync(full: string, { path }: OpenStage): Promise<ManifestFile> {
+async function readAndSync(full: string, { stage, syncing, note }: Walk): Promise<void> {
+  let fd: number;
   try {
-    const file = await open(full, "r");
-    try {
-      const { mode } = await file.stat();
-      const { sha256, size } = await hashFile(file);
-      await file.sync();
-      return { path: relative(path, full), size, sha256, mode };
-    } finally {
-      await file.close();
-    }
+    fd = openSync(full, "r");
   } catch (error) {
-    throw ioError(error, "sync", full);
+    throw ioError(error, "read", full);
   }
-}
-
-/** The hash of what an open file holds, read piece by piece. */
-export async function hashFile(file: FileHandle): Promise<{ sha256: string; size: number }> {
-  const hash = createHash("sha256");
-  const bytes = Buffer.allocUnsafe(READ_BYTES);
-  let size = 0;
-  for (;;) {
-    const { bytesRead } = await file.read(bytes, 0, READ_BYTES, size);
-    if (bytesRead === 0) return { sha256: hash.digest("hex"), size };
-    hash.update(bytes.subarray(0, bytesRead));
-    size += bytesRead;
+  try {
+    const { mode } = fstatSync(fd);
+    const sum = await sumOf(fd);
+    await note({ path: relative(stage.path, full), ...sum, mode });
+    await syncing.add(() => syncAndClose(fd, full));
+  } catch (error) {
+    closeSync(fd);
+    throw ioError(error, "read", full);
   }
 }
 
 export function digest(content: Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
-}
-
-async function syncOnly(folder: string): Promise<void> {
-  try {
-    const file = await open(folder, "r");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw ioError(error, "sync", folder);
-  }
 }

@@ -4,20 +4,19 @@
  * file comes. What `write` knows of a file is used later if the file is still the same; only so many are remembered,
  * the others are read again, so memory does not grow with the tree.
  */
-import { createHash } from "node:crypto";
-import { fstatSync } from "node:fs";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { invalidArgument, ioError } from "../support/errors.js";
+import { type Content, pour, syncAndClose } from "./file-work.js";
 import type { Tell } from "./options.js";
 import { Pool } from "./pool.js";
 
 /** Files being synced at a time: also the limit of open ones. */
 const WIDTH = 16;
-const REMEMBERED = 16_384;
+const REMEMBERED = 4_096;
 const KNOWN_FOLDERS = 1_024;
 
-export type StageSource = string | Uint8Array | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
+export type StageSource = Content;
 
 export interface Stage {
   /** Write here what you like: it becomes the target. */
@@ -47,22 +46,27 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
   let files = 0;
   let bytes = 0;
 
-  const makeFolder = async (folder: string): Promise<void> => {
+  const makeFolder = (folder: string): void => {
     if (folders.has(folder)) return;
-    await mkdir(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true });
     if (folders.size < KNOWN_FOLDERS) folders.add(folder);
   };
 
-  const finish = async (name: string, file: FileHandle, sha256: string): Promise<void> => {
+  const begin = (full: string, mode: number | undefined): number => {
     try {
-      await file.sync();
-      if (written.size < REMEMBERED || written.has(name))
-        written.set(name, { identity: identityOf(fstatSync(file.fd, { bigint: true })), sha256 });
+      makeFolder(dirname(full));
+      const fd = openSync(full, "w", mode ?? 0o666);
+      if (mode !== undefined) fchmodSync(fd, mode);
+      return fd;
     } catch (error) {
-      throw ioError(error, "sync", join(path, name));
-    } finally {
-      await file.close();
+      throw ioError(error, "write", full);
     }
+  };
+
+  const finish = async (name: string, fd: number, sha256: string): Promise<void> => {
+    const before = written.size < REMEMBERED ? fstatSync(fd, { bigint: true }) : null;
+    await syncAndClose(fd, join(path, name));
+    if (before !== null) written.set(name, { identity: identityOf(before), sha256 });
   };
 
   return {
@@ -75,26 +79,13 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
       signal?.throwIfAborted();
       const full = join(path, name);
       written.delete(name);
+      const fd = begin(full, mode);
       try {
-        await makeFolder(dirname(full));
-        const file = await open(full, "w", mode ?? 0o666);
-        let sha256: string;
-        try {
-          if (mode !== undefined) await file.chmod(mode);
-          const sum = await pour(content, file);
-          sha256 = sum.sha256;
-          bytes += sum.size;
-        } catch (error) {
-          await file.close();
-          throw error;
-        }
-        await pool
-          .add(() => finish(name, file, sha256))
-          .catch(async (error) => {
-            await file.close().catch(() => undefined);
-            throw error;
-          });
+        const { sha256, size } = await pour(content, fd);
+        await pool.add(() => finish(name, fd, sha256));
+        bytes += size;
       } catch (error) {
+        closeSync(fd);
         throw isSystemError(error) ? ioError(error, "write", full) : error;
       }
       files += 1;
@@ -105,26 +96,6 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
       pool.assertFine();
     },
   };
-}
-
-/** While a piece is on its way to the disk it is hashed. */
-async function pour(content: StageSource, file: FileHandle): Promise<{ sha256: string; size: number }> {
-  const hash = createHash("sha256");
-  let size = 0;
-  const pieces = typeof content === "string" || content instanceof Uint8Array ? [content] : content;
-  for await (const piece of pieces) {
-    const data = typeof piece === "string" ? Buffer.from(piece) : piece;
-    const writing = writeFully(file, data);
-    hash.update(data);
-    size += data.byteLength;
-    await writing;
-  }
-  return { sha256: hash.digest("hex"), size };
-}
-
-async function writeFully(file: FileHandle, data: Uint8Array): Promise<void> {
-  for (let done = 0; done < data.byteLength; )
-    done += (await file.write(data, done, data.byteLength - done)).bytesWritten;
 }
 
 /** `E_INVALID_ARGUMENT` for a name that leads out of the stage. */

@@ -36,7 +36,7 @@
 import type { Manifest } from "../lock/manifest.js";
 import { toManifestRecord } from "../lock/manifest.js";
 import { HoldfastError } from "../support/errors.js";
-import { asideOf } from "../support/exchange.js";
+import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import { newId } from "./new-id.js";
 import { type PublishOptions, type PublishResult, reporter } from "./options.js";
@@ -114,7 +114,7 @@ async function publishWith(
 
 /** Nothing became visible: the stage goes, and the manifest ends. What fails here is left to whoever comes next. */
 async function abandon(hand: Hand, target: Target, manifest: Manifest): Promise<void> {
-  await removeTree(target.stage).catch(() => undefined);
+  for (const path of leftoversOf(target.stage)) await removeTree(path).catch(() => undefined);
   removeStageFolder(target);
   try {
     const ended = await hand.manifests.settle(manifest, hand.party, true);
@@ -134,8 +134,7 @@ async function cleanUp(
   try {
     if (!manifest.isCleared) {
       tell({ phase: "cleaning" });
-      await removeTree(target.stage);
-      await removeTree(asideOf(target.stage));
+      for (const path of leftoversOf(target.stage)) await removeTree(path);
       await manifests.clear(manifest);
     }
   } catch {

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
-import { placeAt } from "../support/exchange.js";
+import { cradleOf, placeAt } from "../support/exchange.js";
 
 /** The folder for stages, in the parent of every target. */
 export const TMP = "tmp";
@@ -51,25 +51,23 @@ export function assertFolder(path: string): void {
 }
 
 /**
- * Makes the stage, and finds out by a real rename whether it can get to where the target is: equal device numbers are no
- * proof, a bind mount or an overlay has them too. `E_CROSS_DEVICE`, `E_IO`
+ * Makes the stage beside the target and renames it to where it is filled, which proves that it can get back: equal device
+ * numbers are no proof, a bind mount or an overlay has them too. `E_CROSS_DEVICE`, `E_IO`
  */
 export function makeStageFolder(target: Target): void {
-  const { tmp, stage, parent, path, id } = target;
+  const { tmp, stage, parent, path } = target;
   try {
+    mkdirSync(cradleOf(stage));
     for (let tries = 0; ; tries += 1) {
       target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
       try {
-        mkdirSync(stage);
+        renameSync(cradleOf(stage), stage);
         break;
       } catch (error) {
         // Another publish removed the empty folder just now.
         if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries >= 10) throw error;
       }
     }
-    const probe = join(parent, `.holdfast-probe-${id}`);
-    renameSync(stage, probe);
-    renameSync(probe, stage);
     if (existsSync(path) && lstatSync(path).dev !== lstatSync(parent).dev) throw crossDevice(path);
   } catch (error) {
     throw asCrossDevice(error, path) ?? ioError(error, "make a stage for", path);

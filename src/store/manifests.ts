@@ -1,7 +1,7 @@
 /** The role of manifests on a ledger: each call is one step on the trees of the manifests it concerns. */
 import { type Key, treeOf } from "../lock/key.js";
 import type { Manifest } from "../lock/manifest.js";
-import { asideOf } from "../support/exchange.js";
+import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import type { ManifestDraft, Manifests } from "./contract.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
@@ -32,8 +32,7 @@ export function createManifests(ledger: Ledger): LocalManifests {
 
   const sweepOne = async (manifest: Manifest): Promise<void> => {
     try {
-      await removeTree(manifest.tmpPath);
-      await removeTree(asideOf(manifest.tmpPath));
+      for (const path of leftoversOf(manifest.tmpPath)) await removeTree(path);
       await inTree(manifest, (view) => clear(view, manifest));
     } catch {
       // It stays on record as not cleared: the next publish there, or doctor, tries again.

@@ -7,6 +7,7 @@
  * `moveIn` looks first. Whoever may make the target is kept out by the guard that its caller holds.
  */
 import { lstatSync, renameSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import native from "fs-native-extensions";
 
 /** What a system, or a file system, says that cannot exchange. */
@@ -28,6 +29,16 @@ export function identityAt(path: string): string | null {
 
 export function asideOf(stage: string): string {
   return `${stage}.old`;
+}
+
+/** Where a stage is made, before it is renamed to where it is filled. */
+export function cradleOf(stage: string): string {
+  return join(dirname(dirname(stage)), `.holdfast-${basename(stage)}`);
+}
+
+/** Every place where a publish can have left something. */
+export function leftoversOf(stage: string): readonly string[] {
+  return [stage, asideOf(stage), cradleOf(stage)];
 }
 
 /** Puts the staged folder into an existing one's place; where the old one is afterwards: `stage`, or beside it. */

@@ -21,7 +21,7 @@ import type { Key } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
 import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
-import { asideOf, lookAt, placeAt, putBack } from "../../support/exchange.js";
+import { leftoversOf, lookAt, placeAt, putBack } from "../../support/exchange.js";
 import type { Party } from "../contract.js";
 import type { Changes, LedgerView, Outcome } from "../ledger.js";
 
@@ -80,7 +80,7 @@ export function settle(view: LedgerView, manifest: Manifest, party: Party): Sett
     } catch (error) {
       throw ioError(error, "put back", target);
     }
-  const isCleared = placeAt(tmpPath) === "absent" && placeAt(asideOf(tmpPath)) === "absent";
+  const isCleared = leftoversOf(tmpPath).every((path) => placeAt(path) === "absent");
   const ended: Manifest = made
     ? { ...manifest, state: "committed", committedAt: view.now.wallMs, isCleared }
     : { ...manifest, state: "aborted", isCleared };

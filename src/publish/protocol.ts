@@ -35,6 +35,7 @@
  */
 import type { Manifest } from "../lock/manifest.js";
 import { toManifestRecord } from "../lock/manifest.js";
+import type { ManifestDraft } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
@@ -79,7 +80,7 @@ async function publishWith(
   const tell = reporter(options.onProgress);
   const { op = "publish" } = options;
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
-  let manifest = await hand.step((manifests, grant, party) => manifests.begin(grant, party, draft));
+  let manifest = await begin(hand, target, draft);
   let hasRenamed = false;
   try {
     makeStageFolder(target);
@@ -104,21 +105,31 @@ async function publishWith(
     );
   } catch (error) {
     if (hasRenamed) throw uncertain(target, error);
-    await abandon(hand, target, manifest);
-    hand.assertHeld();
-    throw error;
+    await abandon(hand, target);
+    throw await hand.reasonFor(error);
   }
   await cleanUp(hand, target, manifest, tell);
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
 }
 
+/** A begin that fails may be on record all the same. */
+async function begin(hand: Hand, target: Target, draft: ManifestDraft): Promise<Manifest> {
+  try {
+    return await hand.step((manifests, grant, party) => manifests.begin(grant, party, draft));
+  } catch (error) {
+    await abandon(hand, target);
+    throw error;
+  }
+}
+
 /** Nothing became visible: the stage goes, and the manifest ends. What fails here is left to whoever comes next. */
-async function abandon(hand: Hand, target: Target, manifest: Manifest): Promise<void> {
+async function abandon(hand: Hand, target: Target): Promise<void> {
   for (const path of leftoversOf(target.stage)) await removeTree(path).catch(() => undefined);
   removeStageFolder(target);
   try {
-    const ended = await hand.manifests.settle(manifest, hand.party, true);
-    if (!ended.isCleared) await hand.manifests.clear(ended);
+    const which = { id: target.id, target: target.path, resource: hand.resource };
+    const ended = await hand.manifests.settle(which, hand.party, true);
+    if (ended !== null && !ended.isCleared) await hand.manifests.clear(ended);
   } catch {
     // It stays pending, and is settled before the next grant.
   }

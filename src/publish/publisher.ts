@@ -2,9 +2,12 @@
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
+import type { Key } from "../lock/key.js";
 import type { GrantRef, Manifests, Party, Store } from "../store/contract.js";
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { PublishOptions } from "./options.js";
+
+const LOSS: ReadonlySet<string> = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
 
 export interface KeyToTake {
   readonly holdfast: Holdfast;
@@ -17,10 +20,14 @@ export type Publisher = Lease | BorrowedLease | KeyToTake;
 export interface Hand {
   readonly manifests: Manifests;
   readonly party: Party;
+  /** The key it publishes under. */
+  readonly resource: Key;
   readonly signal: AbortSignal | null;
   step<T>(run: (manifests: Manifests, grant: GrantRef, party: Party) => Promise<T>): Promise<T>;
-  /** Throws why the lease was lost, if it was. */
+  /** Throws why the lease was lost, if that is known here. */
   assertHeld(): void;
+  /** What to tell of a failure: if the lock was lost, that; a stage that is suddenly gone is only what follows from it. */
+  reasonFor(error: unknown): Promise<unknown>;
 }
 
 export async function takeHand(
@@ -63,14 +70,24 @@ function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): 
     if (found === undefined) throw invalidArgument("key", `the lease does not hold ${key}`);
     return found;
   };
-  grant();
+  const { resource } = grant();
   return {
+    resource,
     manifests,
     party,
     signal: signals.length === 0 ? null : AbortSignal.any(signals),
     step: (run) => lease.through(() => run(manifests, grant(), party)),
     assertHeld() {
       for (const each of signals) each.throwIfAborted();
+    },
+    async reasonFor(error) {
+      try {
+        for (const each of signals) each.throwIfAborted();
+        await lease.through(() => store.fence.commit([grant()], () => undefined));
+        return error;
+      } catch (loss) {
+        return isHoldfastError(loss) && LOSS.has(loss.code) ? loss : error;
+      }
     },
   };
 }

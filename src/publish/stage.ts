@@ -64,9 +64,9 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
   };
 
   const finish = async (name: string, fd: number, sha256: string): Promise<void> => {
-    const before = written.size < REMEMBERED ? fstatSync(fd, { bigint: true }) : null;
+    const identity = written.size < REMEMBERED ? identityIfKnown(fd) : null;
     await syncAndClose(fd, join(path, name));
-    if (before !== null) written.set(name, { identity: identityOf(before), sha256 });
+    if (identity !== null) written.set(name, { identity, sha256 });
   };
 
   return {
@@ -105,6 +105,15 @@ function checkName(name: string): string {
   if (plain.startsWith(sep) || plain === "." || plain.split(sep).includes("..") || plain.endsWith(sep))
     throw invalidArgument("name", `${name} is not the name of a file inside the stage`);
   return plain;
+}
+
+/** What cannot be looked at is read again later. */
+function identityIfKnown(fd: number): string | null {
+  try {
+    return identityOf(fstatSync(fd, { bigint: true }));
+  } catch {
+    return null;
+  }
 }
 
 interface Facts {

@@ -191,6 +191,9 @@ export interface ManifestDraft {
   readonly tmpPath: string;
 }
 
+/** A manifest as it is asked for. */
+export type ManifestRef = Pick<Manifest, "id" | "target" | "resource">;
+
 /** What is known once everything is written and synced. */
 export interface Seal {
   readonly identity: string;
@@ -217,8 +220,8 @@ export interface Manifests {
   seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
   /** Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. */
   commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Manifest>;
-  /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. */
-  settle(manifest: Manifest, party: Party, mine: boolean): Promise<Manifest>;
+  /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. Null: there is none. */
+  settle(which: ManifestRef, party: Party, mine: boolean): Promise<Manifest | null>;
   /** Notes that nothing is left at its `tmpPath`, and forgets what newer manifests of the target have outlived. */
   clear(manifest: Manifest): Promise<void>;
   list(page: ManifestPage): Promise<readonly Manifest[]>;

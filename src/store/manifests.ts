@@ -30,6 +30,15 @@ export function createManifests(ledger: Ledger): LocalManifests {
       .manifests({ target, state: "pending", after: null, limit: 1_000 })
       .map(({ resource }) => treeOf(resource));
 
+  /** To be swept: not to know them is no reason to fail. */
+  const endedAt = (target: string): Manifest[] => {
+    try {
+      return ledger.records.manifests({ target, state: null, after: null, limit: 100 });
+    } catch {
+      return [];
+    }
+  };
+
   const sweepOne = async (manifest: Manifest): Promise<void> => {
     try {
       for (const path of leftoversOf(manifest.tmpPath)) await removeTree(path);
@@ -63,10 +72,7 @@ export function createManifests(ledger: Ledger): LocalManifests {
           true,
         );
         if (begun === null) continue;
-        sweep([
-          ...begun.settled,
-          ...ledger.records.manifests({ target: draft.target, state: null, after: null, limit: 100 }),
-        ]);
+        sweep([...begun.settled, ...endedAt(draft.target)]);
         return begun.manifest;
       }
     },
@@ -75,7 +81,7 @@ export function createManifests(ledger: Ledger): LocalManifests {
     commit: (grant, party, manifest, make) => inTree(grant, (view) => commit(view, grant, party, manifest, make), true),
     settle: async (manifest, party, mine) => {
       const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);
-      if (!mine) sweep([ended]);
+      if (!mine && ended !== null) sweep([ended]);
       return ended;
     },
     clear: (manifest) => inTree(manifest, (view) => clear(view, manifest)),

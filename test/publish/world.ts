@@ -7,6 +7,7 @@ import { listManifests, publish, type Stage, verifyManifests } from "../../src/p
 import { openStore } from "../../src/store/open.js";
 import { Database } from "../../src/store/sqlite/database.js";
 import { createSystemClock } from "../../src/support/clock.js";
+import { ioError } from "../../src/support/errors.js";
 import { faults } from "../fixtures/fault-injection.mjs";
 
 export type StoreKind = "file" | "sqlite";
@@ -16,7 +17,11 @@ export const KEY = "site";
 export function watchDatabases(): void {
   const { commit, tryBegin } = Database.prototype;
   Database.prototype.commit = function (this: Database) {
-    faults.point("COMMIT", () => commit.call(this));
+    try {
+      faults.point("COMMIT", () => commit.call(this));
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code?.startsWith("E") ? ioError(error, "commit", this.path) : error;
+    }
   };
   Database.prototype.tryBegin = function (this: Database) {
     faults.assertNotStopped();
@@ -111,4 +116,10 @@ export async function expectSettled(scene: Scene, possible: readonly (string | n
 
 export function removeScene({ dir }: Scene): void {
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** The version at the target, and the record says the same. */
+export async function verifiedVersion(client: Holdfast, target: string): Promise<string | null> {
+  expect(await verifyManifests(client)).toMatchObject({ ok: true, bad: [] });
+  return versionAt(target);
 }

@@ -2,7 +2,7 @@
 import { isWithin, treeOf } from "../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { GrantRef, ManifestDraft, Party, Seal } from "../contract.js";
+import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, isMade, publishEntry, type Settled, settle } from "./settle.js";
@@ -105,8 +105,14 @@ export function commit(
 }
 
 /** Settles a manifest that is still pending; one of a live writer only for that writer itself. */
-export function settleOne(view: LedgerView, manifest: Manifest, party: Party, mine: boolean): Outcome<Manifest> {
-  const current = view.manifestsOf(manifest.target).find(({ id }) => id === manifest.id) ?? manifest;
+export function settleOne(
+  view: LedgerView,
+  { id, target }: ManifestRef,
+  party: Party,
+  mine: boolean,
+): Outcome<Manifest | null> {
+  const current = view.manifestsOf(target).find((each) => each.id === id);
+  if (current === undefined) return { result: null, changes: null };
   if (current.state !== "pending" || (!mine && isLive(view, current))) return { result: current, changes: null };
   const settled = settle(view, current, party);
   return {

@@ -2,7 +2,16 @@
 import { join } from "node:path";
 import { publish } from "../../src/publish/index.js";
 import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
-import { expectSettled, KEY, removeScene, type Scene, type StoreKind, sceneAt, treeOf } from "./world.js";
+import {
+  closeDatabases,
+  expectSettled,
+  KEY,
+  removeScene,
+  type Scene,
+  type StoreKind,
+  sceneAt,
+  treeOf,
+} from "./world.js";
 
 export interface Course {
   readonly kind: StoreKind;
@@ -51,6 +60,7 @@ export async function publishUntil(scene: Scene, version: string, point: Point) 
   }
   const { seen } = faults.disarm();
   faults.bury(mark);
+  closeDatabases();
   return { told, seen };
 }
 

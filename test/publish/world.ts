@@ -15,7 +15,7 @@ export const KEY = "site";
 
 /** A commit of the database counts as an operation, and after a stop there are none. */
 export function watchDatabases(): void {
-  const { commit, tryBegin } = Database.prototype;
+  const { commit, tryBegin, close } = Database.prototype;
   Database.prototype.commit = function (this: Database) {
     try {
       faults.point("COMMIT", () => commit.call(this));
@@ -25,8 +25,20 @@ export function watchDatabases(): void {
   };
   Database.prototype.tryBegin = function (this: Database) {
     faults.assertNotStopped();
+    inUse.add(this);
     return tryBegin.call(this);
   };
+  Database.prototype.close = function (this: Database) {
+    inUse.delete(this);
+    close.call(this);
+  };
+}
+
+const inUse = new Set<Database>();
+
+/** What a dead process has open is closed by the system; here somebody has to. */
+export function closeDatabases(): void {
+  for (const database of inUse) database.close();
 }
 
 const NO_HEART = {

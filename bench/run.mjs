@@ -5,6 +5,7 @@ import { auditChain } from "./lines/audit-chain.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
+import { publish } from "./lines/publish.mjs";
 import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";

@@ -91,7 +91,7 @@ interface Outcome {
 }
 
 describe("examples", () => {
-  const examples = examplesIn(["README.md", "docs/library.md"]);
+  const examples = examplesIn(["README.md", "docs/library.md", "docs/publish.md"]);
   const outcomes = new Map<string, Outcome>();
   let workshop: string;
 

@@ -38,9 +38,7 @@ const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
 
 /** Codes of features that are yet to come: in the table so that nobody uses them otherwise, thrown by nothing. */
 const RESERVED: readonly ErrorCode[] = [
-  "E_CONSISTENCY_UNAVAILABLE",
   "E_PARTIAL_SNAPSHOT",
-  "E_CROSS_DEVICE",
   "E_REVISION_CONFLICT",
   "E_CYCLE",
   "E_GATE_BLOCKED",

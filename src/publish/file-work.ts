@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { ioError } from "../support/errors.js";
 
 /** Up to this many bytes are read or written at once. */
-export const AT_ONCE = 65_536;
+const AT_ONCE = 65_536;
 
 export interface Sum {
   readonly sha256: string;

@@ -28,7 +28,7 @@ export interface Stage {
 }
 
 /** What is known of a file as long as it is the same. */
-export interface Written {
+interface Written {
   readonly identity: string;
   readonly sha256: string;
 }

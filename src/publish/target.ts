@@ -5,7 +5,7 @@ import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { cradleOf, placeAt } from "../support/exchange.js";
 
 /** The folder for stages, in the parent of every target. */
-export const TMP = "tmp";
+const TMP = "tmp";
 
 export interface Target {
   readonly id: string;

@@ -27,7 +27,7 @@ export function identityAt(path: string): string | null {
   return found?.isDirectory() ? `${found.ino}:${found.birthtimeNs}` : null;
 }
 
-export function asideOf(stage: string): string {
+function asideOf(stage: string): string {
   return `${stage}.old`;
 }
 

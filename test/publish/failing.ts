@@ -6,7 +6,7 @@ import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
 import { type Course, named, prepare } from "./sweep.js";
 import { debrisAt, KEY, removeScene, treeOf, verifiedVersion, versionAt } from "./world.js";
 
-export const ERRNOS = ["EIO", "ENOSPC", "EDQUOT", "EXDEV"] as const;
+const ERRNOS = ["EIO", "ENOSPC", "EDQUOT", "EXDEV"] as const;
 
 interface Failure {
   readonly at: number;

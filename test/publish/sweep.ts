@@ -39,14 +39,14 @@ export async function prepare(base: string, { kind, replaces }: Course): Promise
   return scene;
 }
 
-export interface Point {
+interface Point {
   readonly at: number;
   readonly what: FaultKind;
   readonly when?: "before" | "after";
 }
 
 /** A client comes, takes the lock and publishes, until it is stopped: then everything of it is dead. */
-export async function publishUntil(scene: Scene, version: string, point: Point) {
+async function publishUntil(scene: Scene, version: string, point: Point) {
   const mark = faults.mark();
   faults.arm(point);
   let told: string | null = null;

@@ -4,6 +4,7 @@ import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
 import { openProperLockfile } from "./proper-lockfile.mjs";
+import { openBareScript, openPublisher } from "./publishers.mjs";
 
 const EVERY_10_MS = { forever: true, factor: 1, minTimeout: 10, maxTimeout: 10 };
 
@@ -17,6 +18,8 @@ const CONTESTANTS = {
   "proper-lockfile-10ms": (folder) => openProperLockfile(folder, EVERY_10_MS),
   "lease-row": openLeaseRow,
   "kernel-lock": openKernelLock,
+  publisher: openPublisher,
+  "bare-script": openBareScript,
 };
 
 export async function openContestant(name, folder) {

@@ -12,6 +12,7 @@ import { DELIVERABLES } from "./rows/deliverables.js";
 import { FACES } from "./rows/faces.js";
 import { LEASES } from "./rows/leases.js";
 import { LOCKS } from "./rows/locks.js";
+import { PUBLISH } from "./rows/publish.js";
 import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
@@ -21,6 +22,7 @@ export const TABLE: readonly CommandRow[] = [
   ...LOCKS,
   ...RUN,
   ...LEASES,
+  ...PUBLISH,
   ...DELIVERABLES,
   ...RECORD,
   ...FACES,

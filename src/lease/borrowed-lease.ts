@@ -2,7 +2,7 @@
 import type { GrantRef, Presented } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
-import type { LeaseHome } from "./lease-home.js";
+import type { LeaseHome, LeaseSeat } from "./lease-home.js";
 import { parseKeys } from "./options.js";
 
 export interface BorrowedLease {
@@ -14,14 +14,19 @@ export interface BorrowedLease {
   commit<T>(write: () => T): Promise<T>;
   /** @internal What it shows of itself with a request that is made `within` it. */
   readonly presented: readonly Presented[];
+  /** @internal As `Lease.seat`. */
+  readonly seat: LeaseSeat;
+  /** @internal As `Lease.through`. */
+  through<T>(step: () => Promise<T>): Promise<T>;
 }
 
 /** `E_LOCK_NOT_HELD` when the token holds nothing on one of the keys. */
 export async function createBorrowedLease(
-  { store }: LeaseHome,
+  home: LeaseHome,
   keys: string | readonly string[],
   token: string,
 ): Promise<BorrowedLease> {
+  const { store } = home;
   const tokenHash = hashLeaseToken(token);
   const refs: (GrantRef & { readonly fencingToken: number })[] = [];
   for (const resource of parseKeys(keys)) {
@@ -38,5 +43,9 @@ export async function createBorrowedLease(
     },
     commit: (write) => store.fence.commit(refs, write),
     presented: refs,
+    get seat() {
+      return { store, party: home.party, grants: refs };
+    },
+    through: (step) => step(),
   };
 }

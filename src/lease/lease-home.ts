@@ -1,6 +1,6 @@
 /** Where a lease comes from, and the leases it is held together with. */
 import type { Grant } from "../lock/grant.js";
-import type { Party, Presented, Store } from "../store/contract.js";
+import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import type { Duration } from "./duration.js";
 import type { Heart } from "./heart.js";
@@ -32,6 +32,12 @@ interface Presenter {
 
 /** What one client holds together; each of its requests presents it all. */
 export type LeaseFamily = Set<Presenter>;
+/** What a feature needs to make a step of its own with the grants of a lease. */
+export interface LeaseSeat {
+  readonly store: Store;
+  readonly party: Party;
+  readonly grants: readonly GrantRef[];
+}
 
 export interface LeaseFacts {
   readonly grants: readonly Grant[];

@@ -17,7 +17,7 @@ import type { GrantRef, Presented, Sql, Transactions } from "../store/contract.j
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import { type LeaseFacts, type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
+import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions, transactionsOf } from "./transaction.js";
 import { Trust } from "./trust.js";
@@ -145,6 +145,19 @@ export class Lease {
     this.#assertLive();
     this.#assertWriter();
     return this.#losing(runTransaction(this.#home.store, this.#refs(), body, options));
+  }
+
+  /** @internal */
+  get seat(): LeaseSeat {
+    const { store, party } = this.#home;
+    return { store, party, grants: this.#refs() };
+  }
+
+  /** @internal A writing step of a feature; a refusal that means loss is taken for what it is. */
+  async through<T>(step: () => Promise<T>): Promise<T> {
+    this.#assertLive();
+    this.#assertWriter();
+    return this.#losing(step());
   }
 
   /** After expiry, if nobody has ended the grant: a new lease with a new fencing token. This one stays lost. */

@@ -16,6 +16,8 @@ export const AUDIT_EVENTS = [
   "recovered",
   "stolen",
   "broken",
+  "published",
+  "publish_undone",
   "chain_repaired",
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];

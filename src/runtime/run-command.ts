@@ -49,7 +49,12 @@ export interface RunRequest {
   readonly env: NodeJS.ProcessEnv;
   /** Waits for what the command leaves running instead of ending it. */
   readonly linger: boolean;
+  /** Does something around the command while the locks are held. What it throws is thrown, after the locks are back. */
+  readonly around?: ((lease: Lease, command: StagedCommand) => Promise<void>) | undefined;
 }
+
+/** Runs the command in a folder of its own. True when it ended well and the lease is still held. */
+export type StagedCommand = (cwd: string) => Promise<boolean>;
 
 export interface RunOutcome {
   readonly exitCode: number;
@@ -87,18 +92,39 @@ async function runIn(holdfast: Holdfast, request: RunRequest, desk: SignalDesk):
   }
 }
 
-async function runUnder(
+async function runUnder(lease: Lease, holdfast: Holdfast, request: RunRequest, desk: SignalDesk): Promise<RunOutcome> {
+  desk.stopped.throwIfAborted();
+  if (request.around === undefined) return finish(await commandUnder(lease, holdfast, request, desk), lease);
+  let course: Course | null = null;
+  await request.around(lease, async (cwd) => {
+    course = await commandUnder(lease, holdfast, request, desk, cwd);
+    return course.isGone && course.lost === null && course.end.exitCode === 0;
+  });
+  if (course === null) throw new RangeError("the command was not run");
+  return finish(course, lease);
+}
+
+/** How it went with the command, before the locks are given back. */
+interface Course {
+  readonly end: CommandEnd;
+  readonly grants: readonly GrantRecord[];
+  readonly lost: HoldfastError | null;
+  readonly isGone: boolean;
+}
+
+async function commandUnder(
   lease: Lease,
   holdfast: Holdfast,
   { program, args, env, linger }: RunRequest,
   desk: SignalDesk,
-): Promise<RunOutcome> {
-  desk.stopped.throwIfAborted();
+  cwd?: string,
+): Promise<Course> {
   const { grants, signal } = lease;
-  const environment = environmentUnder(lease, env);
+  const staged = cwd === undefined ? {} : { HOLDFAST_STAGE: cwd };
+  const environment = { ...environmentUnder(lease, env), ...staged };
   const proof = holdfast.commandProof;
   const command = await startCommand(
-    { program, args, env: environment },
+    { program, args, env: environment, cwd },
     {
       proof,
       proofPath: proof === null ? null : pathOf(proof.descriptor),
@@ -108,7 +134,10 @@ async function runUnder(
   desk.passTo(command);
   const isGone = await untilOver(command, lease, linger);
   const lost = signal.aborted || lease.state === "lost" ? (lease.signal.reason as HoldfastError) : null;
-  const end = await command.ended;
+  return { end: await command.ended, grants, lost, isGone };
+}
+
+async function finish({ end, grants, lost, isGone }: Course, lease: Lease): Promise<RunOutcome> {
   if (!isGone) return outcomeOf(end, grants, lost, "a process that left the group could not be found and still runs");
   const failure = await giveBack(lease);
   const isLoss = failure !== null && (failure.code === "E_LOCK_NOT_HELD" || failure.code === "E_LOCK_EXPIRED");

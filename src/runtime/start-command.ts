@@ -15,6 +15,8 @@ export interface CommandLine {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** Where it runs; else where we do. */
+  readonly cwd?: string | undefined;
 }
 
 /** The command could not be started. `exit` is what a shell would exit with. */
@@ -34,6 +36,7 @@ export async function startCommand(line: CommandLine, heritage: Heritage): Promi
   const hasOwnGroup = !terminalPlace().hasTerminal;
   const child = await started(line, {
     env: line.env,
+    cwd: line.cwd,
     stdio: withProof(heritage),
     detached: hasOwnGroup,
   });

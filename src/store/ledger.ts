@@ -7,9 +7,10 @@ import type { AuditDraft, AuditEntry } from "../lock/audit.js";
 import type { Neighbourhood } from "../lock/decide.js";
 import type { Grant, Ticket } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
+import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import type { Settings } from "../lock/settings.js";
 import type { Instant } from "../lock/time.js";
-import type { AuditPage, BadEntry, ListPage, Sql } from "./contract.js";
+import type { AuditPage, BadEntry, ListPage, ManifestPage, Sql } from "./contract.js";
 
 /** What the guard shows to whoever holds it. */
 export interface LedgerView {
@@ -22,6 +23,10 @@ export interface LedgerView {
   mint(tree: Key): number;
   /** A number for a new ticket that sorts behind every ticket in these trees. */
   nextTicketNumber(): number;
+  /** Pending manifests on these keys, above and below them. Costs nothing in a tree where nothing is published. */
+  publishing(keys: readonly Key[]): readonly Manifest[];
+  /** Manifests of this target, oldest first; until the step ends nobody else looks there. */
+  manifestsOf(target: string): readonly Manifest[];
 }
 
 /** What a step changes. All of it becomes true at once, or nothing. */
@@ -34,6 +39,11 @@ export interface Changes {
   readonly ticketUpdates?: readonly Ticket[];
   readonly ticketDrops?: readonly Ticket[];
   readonly audit?: readonly AuditDraft[];
+  /** Manifests, new or with new values. */
+  readonly manifests?: readonly Manifest[];
+  readonly manifestDrops?: readonly Manifest[];
+  /** Files to add to the list of a manifest. */
+  readonly files?: { readonly manifest: Manifest; readonly files: readonly ManifestFile[] };
   /** Must survive a power cut before it is acknowledged. */
   readonly durable?: boolean;
   /** Waiters to tell once it is done. */
@@ -50,9 +60,10 @@ export interface Ledger {
   readonly settings: Settings;
   /**
    * Takes the guards of these trees, runs `body` and writes the changes it asks for. `body` is synchronous, may throw to
-   * change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time.
+   * change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time. A step that
+   * says beforehand that its changes are durable (`once`), and mints nothing, runs its body once.
    */
-  transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T>;
+  transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once?: boolean): Promise<T>;
   readonly records: LedgerRecords;
   /** Null where the ledger is no database. */
   readonly callerRows: CallerRows | null;
@@ -80,4 +91,6 @@ export interface LedgerRecords {
   audit(page: AuditPage): AuditEntry[];
   /** The first entry of the chain that is not as it was written, or null, and how many were read. */
   checkChain(tree: Key): { entries: number; bad: BadEntry | null };
+  manifests(page: ManifestPage): Manifest[];
+  files(manifest: Manifest, after: string | null, limit: number): ManifestFile[];
 }

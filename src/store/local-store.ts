@@ -1,9 +1,10 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
-import type { Fence, Locks, Reader, Store, Transactions } from "./contract.js";
+import type { Fence, Locks, Party, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
+import { createManifests } from "./manifests.js";
 import { once } from "./once.js";
 import { acquire } from "./operations/acquire.js";
 import type { OperationContext } from "./operations/context.js";
@@ -13,6 +14,7 @@ import { leave } from "./operations/leave.js";
 import { requireWriters } from "./operations/live-grant.js";
 import { release } from "./operations/release.js";
 import { renew, resume } from "./operations/renew.js";
+import { settleBefore } from "./operations/settle.js";
 import { verify } from "./operations/verify.js";
 import { runAtOnce } from "./run-at-once.js";
 import type { Surroundings } from "./surroundings.js";
@@ -25,6 +27,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     witness: surroundings.witness,
   };
   const { wakeUps } = surroundings;
+  const manifests = createManifests(ledger);
 
   async function transact<T>(
     about: readonly { readonly resource: Key }[],
@@ -39,13 +42,39 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     return result;
   }
 
+  /** A step that may grant something: what a publish left on, above or below it is settled first, in the same step. */
+  async function granting<T>(
+    about: readonly { readonly resource: Key }[],
+    party: Party,
+    body: (view: LedgerView) => Outcome<T>,
+    granted = ({ changes }: Outcome<T>): readonly { readonly resource: Key }[] => changes?.adds ?? [],
+  ): Promise<T> {
+    let settled: ReturnType<typeof settleBefore>["settled"] = [];
+    const result = await transact(about, (view) => {
+      const outcome = body(view);
+      const keys = granted(outcome).map(({ resource }) => resource);
+      const after = settleBefore(view, outcome, keys, party);
+      settled = after.settled;
+      return after;
+    });
+    manifests.sweep(settled);
+    return result;
+  }
+
   const locks: Locks = {
-    acquire: (request) => transact(request.wants, (view) => acquire(view, request, context)),
-    upgrade: (request) => transact([request.grant], (view) => upgrade(view, request, context)),
+    acquire: (request) => granting(request.wants, request.party, (view) => acquire(view, request, context)),
+    upgrade: (request) =>
+      granting(
+        [request.grant],
+        request.party,
+        (view) => upgrade(view, request, context),
+        ({ changes }) => changes?.updates ?? [],
+      ),
     downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context)),
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
-    resume: (grants, tokenHash, party) => transact(grants, (view) => resume(view, once(grants), tokenHash, party)),
-    release: (grants, party) => transact(grants, (view) => release(view, once(grants), party, context)),
+    resume: (grants, tokenHash, party) =>
+      granting(grants, party, (view) => resume(view, once(grants), tokenHash, party)),
+    release: (grants, party) => granting(grants, party, (view) => release(view, once(grants), party, context)),
     leave: (ticketId, wants, party, report) =>
       transact(wants, (view) => leave(view, ticketId, wants, party, report, context)),
     end: (request) => transact([request], (view) => end(view, request, context)),
@@ -68,9 +97,11 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     transactions: createTransactions(ledger),
     reader: createReader(ledger),
     wakeUps,
+    manifests,
     prove: (nonce, about) => surroundings.prove(nonce, about),
     ...(surroundings.proveForCommand === undefined ? {} : { proveForCommand: surroundings.proveForCommand }),
     async close() {
+      await manifests.close();
       ledger.close();
       surroundings.close();
     },

@@ -48,7 +48,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe("the shipped policy", () => {
-  it.each([...ROWS])("POL-1: %s takes a %s lock on %s", (...[operation, mode, resource, objects]: Row) => {
+  it.for(ROWS)("POL-1: %s takes a %s lock on %s", ([operation, mode, resource, objects]) => {
     const scope = { ids: scopeOf(resource), ...(objects === undefined ? {} : { objects }) };
     expect(policies.explain(operation, scope).locks).toEqual([{ resource, mode }]);
   });

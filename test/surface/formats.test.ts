@@ -1,10 +1,11 @@
 /** docs/formats.md shows what is really written. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Contention, type Holdfast, type HoldfastError, type LockStatus, openHoldfast } from "../../src/index.js";
 import { AUDIT_EVENTS } from "../../src/lock/audit.js";
+import { publish } from "../../src/publish/index.js";
 import type { TreeRecord } from "../../src/store/file/tree-record.js";
 import { MIGRATIONS } from "../../src/store/sqlite/schema.js";
 import { page, unwrapped } from "./pages.js";
@@ -84,6 +85,14 @@ describe("docs/formats.md", () => {
     expect(Object.keys(shown.grants[0]?.store ?? {})).toEqual(Object.keys(tree.grants[0]?.store ?? {}));
     const [nonce = ""] = readdirSync(join(dir, "alive"));
     expect(Object.keys(documented("## Proof file"))).toEqual(Object.keys(stored("alive", nonce)));
+  });
+
+  it("PUB-2 has the fields of a manifest", async () => {
+    mkdirSync(join(dir, "place"));
+    const { manifest } = await publish({ holdfast: ours, key: "site" }, join(dir, "place", "out"), (stage) =>
+      stage.write("a", "b"),
+    );
+    expect(Object.keys(documented("## Manifest"))).toEqual(Object.keys(manifest));
   });
 
   it("STORE-3 has the tables as they are made", () => {

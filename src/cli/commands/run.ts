@@ -1,6 +1,9 @@
 /** `holdfast run KEY… -- CMD`. Standard output is the command's: what there is to tell goes to stderr and `--report`. */
+import { resolve } from "node:path";
+import type { Lease } from "../../lease/lease.js";
 import type { AcquireOptions } from "../../lease/options.js";
-import { type RunOutcome, runCommand } from "../../runtime/run-command.js";
+import type { ChangesOutcome } from "../../publish/publish-changes.js";
+import { type RunOutcome, runCommand, type StagedCommand } from "../../runtime/run-command.js";
 import { StoppedBySignal } from "../../runtime/signal-desk.js";
 import { StartFailure } from "../../runtime/start-command.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
@@ -8,6 +11,7 @@ import { holdfastOptions } from "../../workspace/find.js";
 import type { Context, Outcome } from "../context.js";
 import { Interrupted } from "../interrupted.js";
 import { openReport } from "../report-file.js";
+import { stageData, stageNotes } from "../stage-text.js";
 
 const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 const NOT_HAD = new Set(["E_LOCK_CONFLICT", "E_LOCK_TIMEOUT"]);
@@ -18,6 +22,12 @@ export async function run(context: Context): Promise<Outcome> {
   const conflictExit = exitCode(flags.integer("conflict-exit-code"));
   const report = openReport(flags.text("report"), context);
   try {
+    const stage = flags.text("stage");
+    let staged: ChangesOutcome | null = null;
+    const around = async (lease: Lease, command: StagedCommand): Promise<void> => {
+      const { publishChanges } = await import("../../publish/publish-changes.js");
+      staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command);
+    };
     const outcome = await runCommand({
       workplace: holdfastOptions(context.workspace()),
       keys: context.args("KEY"),
@@ -26,10 +36,13 @@ export async function run(context: Context): Promise<Outcome> {
       args,
       env,
       linger: flags.has("linger"),
+      around: stage === undefined ? undefined : around,
     });
-    if (outcome.lost === null) report.succeeded(dataOf(outcome));
-    else report.failed(outcome.lost, dataOf(outcome));
-    return { exit: outcome.exitCode, notes: notesOf(outcome) };
+    const data = { ...dataOf(outcome), ...(stage === undefined ? {} : { stage: stageData(staged) }) };
+    if (outcome.lost === null) report.succeeded(data);
+    else report.failed(outcome.lost, data);
+    const notes = stage === undefined ? [] : stageNotes(staged, stage);
+    return { exit: outcome.exitCode, notes: [...notesOf(outcome), ...notes] };
   } catch (thrown) {
     if (thrown instanceof StoppedBySignal) throw new Interrupted(thrown.signal, SIGNAL_EXITS[thrown.signal] ?? 1);
     const error = thrown instanceof StartFailure ? thrown.error : thrown;

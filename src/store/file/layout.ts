@@ -5,11 +5,13 @@
  *   floor.json, floor.guard         the floor under the fences of new trees, and the lock to raise it
  *   alive/<nonce>                   proofs of life
  *   ops/<id>.json                   a step over several trees has been decided (exists only while it is carried out)
+ *   manifests/<target>/…            what was published there, see manifest-files.ts
  *   locks/<tree>/guard              kernel-locked during every step on the tree; never deleted
  *   locks/<tree>/tree.json          fence, chain head, and the grants on the top-level key
  *   locks/<tree>/fence.json         how far fence numbers are reserved, on the disk before they are used
  *   locks/<tree>/line.json          who waits
  *   locks/<tree>/audit.jsonl        the chain
+ *   locks/<tree>/publishing/<id>    a publish on a key of the tree is under way
  *   locks/<tree>/below/a.json       grants on <tree>/a
  *   locks/<tree>/below/a.d/b.json   grants on <tree>/a/b
  */
@@ -22,10 +24,17 @@ export interface Layout {
   readonly alive: string;
   readonly ops: string;
   readonly locks: string;
+  readonly manifests: string;
 }
 
 export function layoutOf(root: string): Layout {
-  return { root, alive: join(root, "alive"), ops: join(root, "ops"), locks: join(root, "locks") };
+  return {
+    root,
+    alive: join(root, "alive"),
+    ops: join(root, "ops"),
+    locks: join(root, "locks"),
+    manifests: join(root, "manifests"),
+  };
 }
 
 export function treeFolder({ locks }: Layout, tree: Key): string {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import type { Manifest } from "../../lock/manifest.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
@@ -13,6 +14,8 @@ import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../led
 import { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { type Layout, treeFolder } from "./layout.js";
+import { ManifestFiles } from "./manifest-files.js";
+import { ManifestGuard } from "./manifest-guard.js";
 import { nothingFound } from "./nodes.js";
 import { createFileRecords } from "./records.js";
 import { FileTree } from "./tree.js";
@@ -32,6 +35,8 @@ export class FileLedger implements Ledger {
   /** In the order of last use. */
   readonly #trees = new Map<Key, FileTree>();
   readonly #decisions: Decisions;
+  readonly #manifests: ManifestFiles;
+  readonly #manifestGuard: ManifestGuard;
   #isClosed = false;
 
   constructor(url: string, layout: Layout, floor: FenceFloor, settings: Settings, clock: Clock) {
@@ -40,6 +45,8 @@ export class FileLedger implements Ledger {
     this.records = createFileRecords(layout);
     this.#layout = layout;
     this.#decisions = new Decisions(layout.ops);
+    this.#manifests = new ManifestFiles(layout.manifests);
+    this.#manifestGuard = new ManifestGuard(layout.manifests);
     this.#clock = clock;
     this.#floor = floor;
   }
@@ -64,13 +71,24 @@ export class FileLedger implements Ledger {
   #step<T>(trees: readonly FileTree[], body: (view: LedgerView) => Outcome<T>): T {
     const now = this.#clock();
     for (const tree of trees) tree.load(now);
-    const { result, changes } = body(createView(trees, now));
-    if (changes !== null) this.#write(trees, changes);
-    return result;
+    try {
+      const { result, changes } = body(createView(trees, now, (target) => this.#manifestsOf(target)));
+      if (changes !== null) this.#write(trees, changes);
+      return result;
+    } finally {
+      this.#manifestGuard.leave();
+    }
+  }
+
+  #manifestsOf(target: string): readonly Manifest[] {
+    this.#manifestGuard.enter();
+    return this.#manifests.of(target);
   }
 
   #write(trees: readonly FileTree[], changes: Changes): void {
     const durable = changes.durable ?? false;
+    const { files, manifestDrops = [] } = changes;
+    if (files !== undefined) this.#manifests.addFiles(files.manifest, files.files, durable);
     const steps = [];
     for (const tree of trees) {
       const own = changesIn(tree.name, changes);
@@ -81,6 +99,7 @@ export class FileLedger implements Ledger {
     else if (steps.length > 1) this.#writeSeveral(steps, durable);
     if (changes.ticketAdds || changes.ticketUpdates || changes.ticketDrops?.length)
       for (const tree of trees) writeTickets(tree, changes);
+    for (const manifest of manifestDrops) this.#manifests.drop(manifest);
   }
 
   #writeSeveral(steps: readonly { tree: FileTree; step: TreeStep }[], durable: boolean): void {
@@ -110,7 +129,8 @@ export class FileLedger implements Ledger {
   #tree(name: Key): FileTree {
     if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
     const tree =
-      this.#trees.get(name) ?? new FileTree(name, treeFolder(this.#layout, name), this.#decisions, this.#floor);
+      this.#trees.get(name) ??
+      new FileTree(name, treeFolder(this.#layout, name), this.#decisions, this.#manifests, this.#floor);
     this.#trees.delete(name);
     this.#trees.set(name, tree);
     return tree;
@@ -131,10 +151,15 @@ export class FileLedger implements Ledger {
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
     this.#floor.close();
+    this.#manifestGuard.close();
   }
 }
 
-function createView(trees: readonly FileTree[], now: Instant): LedgerView {
+function createView(
+  trees: readonly FileTree[],
+  now: Instant,
+  manifestsOf: (target: string) => readonly Manifest[],
+): LedgerView {
   const at = (name: Key): FileTree => {
     const tree = trees.find((each) => each.name === name);
     if (tree === undefined) throw new Error(`${name} is not part of this step`);
@@ -145,6 +170,11 @@ function createView(trees: readonly FileTree[], now: Instant): LedgerView {
     near: (keys) => inOrder(nearIn(keys, at)),
     find: (resource, lockId) => at(treeOf(resource)).find(resource, lockId),
     mint: (name) => at(name).mint(now),
+    manifestsOf,
+    publishing: (keys) =>
+      [...new Set(keys.map((key) => at(treeOf(key))))]
+        .flatMap((tree) => tree.publishing())
+        .filter(({ resource }) => keys.some((key) => isWithin(resource, key) || isWithin(key, resource))),
     nextTicketNumber: () => 1 + Math.max(0, ...trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number))),
   };
 }
@@ -174,7 +204,9 @@ function changesIn(name: Key, changes: Changes): TreeChanges | null {
   const updates = (changes.updates ?? []).filter(isHere);
   const drops = (changes.drops ?? []).filter(isHere);
   const audit = (changes.audit ?? []).filter(isHere);
-  return adds.length + updates.length + drops.length + audit.length === 0 ? null : { adds, updates, drops, audit };
+  const manifests = (changes.manifests ?? []).filter(isHere);
+  const count = adds.length + updates.length + drops.length + audit.length + manifests.length;
+  return count === 0 ? null : { adds, updates, drops, audit, manifests };
 }
 
 /** Places in line are not part of the commit: one that could not be written is taken again by whoever still waits. */

@@ -14,6 +14,7 @@ import { AuditFile } from "./audit-file.js";
 import { Decisions } from "./decisions.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { parseLine } from "./line-file.js";
+import { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
 import { assertUsable, type TreeRecord } from "./tree-record.js";
 
@@ -22,6 +23,7 @@ const TRIES = 20;
 export function createFileRecords(layout: Layout): LedgerRecords {
   const bookmarks = new Map<Key, Bookmark>();
   const decisions = new Decisions(layout.ops);
+  const manifests = new ManifestFiles(layout.manifests);
   const recordIn = (folder: string): TreeRecord | null => settledRecord(join(folder, "tree.json"), decisions);
   const recordOf = (tree: Key): TreeRecord | null => recordIn(treeFolder(layout, tree));
   const chainOf = (tree: Key): string => join(treeFolder(layout, tree), "audit.jsonl");
@@ -60,6 +62,8 @@ export function createFileRecords(layout: Layout): LedgerRecords {
       const record = recordOf(page.tree);
       return record === null ? [] : readEntries(chainOf(page.tree), record, page, bookmarks);
     },
+    manifests: (page) => manifests.page(page),
+    files: (manifest, after, limit) => manifests.files(manifest, after, limit),
     checkChain(tree) {
       const record = recordOf(tree);
       if (record !== null) return checkChain(chainOf(tree), record);

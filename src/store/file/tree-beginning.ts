@@ -17,7 +17,7 @@ export function newRecord(
   tree: Key,
   now: Instant,
   { end }: ChainStory,
-  counts: Pick<TreeRecord, "fence" | "fence_reserved" | "below">,
+  counts: Pick<TreeRecord, "fence" | "fence_reserved" | "below" | "publishes">,
 ): TreeRecord {
   return {
     schema_version: SCHEMA_VERSION,
@@ -29,6 +29,7 @@ export function newRecord(
     below: counts.below,
     waiting: false,
     grants: [],
+    ...(counts.publishes ? { publishes: true as const } : {}),
   };
 }
 

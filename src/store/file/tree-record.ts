@@ -1,6 +1,7 @@
 /** tree.json: what a tree keeps of itself, and what must be true of it before anybody relies on it. */
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
+import type { ManifestRecord } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { StoredGrant } from "../grant-codec.js";
 import type { NodeChange } from "./nodes.js";
@@ -19,6 +20,10 @@ export interface TreeRecord {
   readonly waiting: boolean;
   readonly grants: readonly StoredGrant[];
   readonly pending?: readonly NodeChange[];
+  /** Something was published on a key of this tree: look in publishing/ before granting. */
+  readonly publishes?: true;
+  /** Manifests that are decided and still to be written. */
+  readonly manifests?: readonly ManifestRecord[];
   /** `durable`: once carried out it must survive a power cut, since its decision goes then. */
   readonly op?: { readonly id: string; readonly next: TreeRecord; readonly durable?: true };
 }

@@ -2,6 +2,7 @@
 import { type AuditDraft, type ChainHead, chain } from "../../lock/audit.js";
 import type { Grant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
+import { type Manifest, type ManifestRecord, toManifestRecord } from "../../lock/manifest.js";
 import { encodeGrant, type StoredGrant } from "../grant-codec.js";
 import type { Found, NodeChange, NodeContent } from "./nodes.js";
 import type { TreeRecord } from "./tree-record.js";
@@ -17,6 +18,7 @@ export interface TreeStep {
   /** The grants on the tree's own key, when they change and all are understood. */
   readonly own: readonly Grant[] | null;
   readonly images: readonly NodeContent[];
+  readonly manifests: readonly ManifestRecord[];
   readonly lines: string;
   readonly durable: boolean;
 }
@@ -26,6 +28,7 @@ export interface TreeChanges {
   readonly updates: Grant[];
   readonly drops: Grant[];
   readonly audit: AuditDraft[];
+  readonly manifests: Manifest[];
 }
 
 /** The state a step begins with. */
@@ -48,6 +51,7 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
     images: own === undefined ? images : images.filter((image) => image !== own),
     lines,
     durable,
+    manifests: changes.manifests.map(toManifestRecord),
     record: {
       schema_version: record.schema_version,
       tree: record.tree,
@@ -58,6 +62,7 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
       below: record.below + countBelow(record.tree, changes.adds) - countBelow(record.tree, changes.drops),
       waiting: record.waiting,
       grants: own?.grants ?? record.grants,
+      ...(record.publishes || changes.manifests.length > 0 ? { publishes: true as const } : {}),
     },
   };
 }
@@ -101,7 +106,15 @@ function chained(from: ChainHead, drafts: readonly AuditDraft[]): { head: ChainH
   return { head, lines };
 }
 
+/** The record of the step, with what is to be done once it is written. */
+export function withPending(step: TreeStep): TreeRecord {
+  const { record, images, manifests } = step;
+  if (images.length === 0 && manifests.length === 0) return record;
+  const pending = images.length === 0 ? {} : { pending: pendingOf(step) };
+  return manifests.length === 0 ? { ...record, ...pending } : { ...record, ...pending, manifests };
+}
+
 /** What the files of nodes below are to hold. */
-export function pendingOf({ images, durable }: TreeStep): NodeChange[] {
+function pendingOf({ images, durable }: TreeStep): NodeChange[] {
   return images.map(({ resource, grants }) => (durable ? { resource, grants, durable } : { resource, grants }));
 }

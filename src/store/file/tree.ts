@@ -15,10 +15,11 @@
  * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
  * processes are dead anyway, and detached grants were synced when they were made.
  */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
+import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
 import { type Guard, openGuard } from "../../support/guard.js";
@@ -28,13 +29,15 @@ import { endAfterRestart, readStory } from "./chain.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { LineFile, NOBODY } from "./line-file.js";
-import { decodeInto, type Found, type NodeChange, NodeFiles, nothingFound } from "./nodes.js";
+import type { ManifestFiles } from "./manifest-files.js";
+import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
 import { assertNothingForgotten, bootedAt, newRecord, repairNote } from "./tree-beginning.js";
 import { assertUsable, outlivesMachine, type TreeRecord } from "./tree-record.js";
-import { pendingOf, stepAfter, type TreeChanges, type TreeStep } from "./tree-step.js";
+import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
 /** Numbers reserved by one write that reaches the disk. */
 const FENCE_BLOCK = 1_000;
+const NOTHING: readonly Manifest[] = [];
 
 export class FileTree {
   readonly name: Key;
@@ -48,6 +51,9 @@ export class FileTree {
   readonly #audit: AuditFile;
   readonly #floor: FenceFloor;
   readonly #decisions: Decisions;
+  readonly #manifests: ManifestFiles;
+  /** The folder that says which manifests of this tree are pending. */
+  readonly #publishing: string;
   #record: TreeRecord | null = null;
   #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
   #fenceUsed = 0;
@@ -56,8 +62,10 @@ export class FileTree {
   /** There is no tree.json yet. */
   #isNew = false;
 
-  constructor(name: Key, folder: string, decisions: Decisions, floor: FenceFloor) {
+  constructor(name: Key, folder: string, decisions: Decisions, manifests: ManifestFiles, floor: FenceFloor) {
     this.name = name;
+    this.#manifests = manifests;
+    this.#publishing = join(folder, "publishing");
     this.#nodes = new NodeFiles(folder, name);
     this.#decisions = decisions;
     this.#floor = floor;
@@ -134,6 +142,11 @@ export class FileTree {
     return found ?? null;
   }
 
+  /** Pending manifests of this tree. */
+  publishing(): readonly Manifest[] {
+    return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(this.#publishing);
+  }
+
   tickets(): readonly Ticket[] {
     this.#tickets ??= this.#readLine();
     return this.#tickets;
@@ -177,19 +190,19 @@ export class FileTree {
   /** A step on this tree alone. */
   commit(step: TreeStep): void {
     this.#appendAudit(step);
-    if (step.images.length === 0) {
+    if (step.images.length === 0 && step.manifests.length === 0) {
       this.#write(step.record, step.durable);
       if (step.own !== null) this.#grants = { from: step.record, found: { ...nothingFound(), grants: [...step.own] } };
       return;
     }
-    this.#write({ ...step.record, pending: pendingOf(step) }, step.durable);
+    this.#write(withPending(step), step.durable);
     this.takeOver();
   }
 
   /** Part of a step on several trees: announced here, decided by the file of the operation. */
   announce(step: TreeStep, id: string): void {
     this.#appendAudit(step);
-    const next = step.images.length === 0 ? step.record : { ...step.record, pending: pendingOf(step) };
+    const next = withPending(step);
     const op = step.durable ? { id, next, durable: true as const } : { id, next };
     this.#write({ ...this.record, op }, step.durable);
   }
@@ -209,7 +222,7 @@ export class FileTree {
 
   #repaired(record: TreeRecord): TreeRecord {
     const settled = record.op === undefined ? record : this.#settle(record, record.op);
-    return settled.pending === undefined ? settled : this.#finish(settled, settled.pending);
+    return settled.pending === undefined && settled.manifests === undefined ? settled : this.#finish(settled);
   }
 
   close(): void {
@@ -258,9 +271,10 @@ export class FileTree {
     return settled;
   }
 
-  #finish(record: TreeRecord, pending: readonly NodeChange[]): TreeRecord {
+  #finish(record: TreeRecord): TreeRecord {
+    const { pending = [], manifests = [], ...finished } = record;
     for (const change of pending) this.#nodes.write(change);
-    const { pending: _, ...finished } = record;
+    for (const manifest of manifests) this.#manifests.write(manifest, this.#publishing);
     this.#write(finished, false);
     return finished;
   }
@@ -277,6 +291,7 @@ export class FileTree {
       fence: start,
       fence_reserved: reserved ?? (story.highestToken > 0 ? start : start + FENCE_BLOCK),
       below: this.#nodes.count(bootedAt(now)),
+      ...(existsSync(this.#publishing) ? { publishes: true as const } : {}),
     });
     this.#fenceUsed = this.record.fence;
     this.#isNew = !isLost;
@@ -302,7 +317,10 @@ export class FileTree {
   /** Puts on record that the chain was mended, in the very step that mends it. */
   #note(now: Instant, reason: string, lost: number): void {
     this.commit(
-      this.step({ adds: [], updates: [], drops: [], audit: [repairNote(this.name, now, reason, lost)] }, true),
+      this.step(
+        { adds: [], updates: [], drops: [], manifests: [], audit: [repairNote(this.name, now, reason, lost)] },
+        true,
+      ),
     );
   }
 }

@@ -9,6 +9,7 @@ import type { Clock } from "../../support/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import { inOrder } from "../in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
+import { MemoryManifests } from "./manifests.js";
 
 interface Tree {
   readonly grants: Map<string, Grant>;
@@ -20,6 +21,7 @@ interface Tree {
 
 export function createMemoryLedger(url: string, settings: Settings, clock: Clock): Ledger {
   const trees = new Map<Key, Tree>();
+  const manifests = new MemoryManifests();
   let ticketNumber = 0;
 
   const treeAt = (name: Key): Tree => {
@@ -46,6 +48,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
   };
 
   const apply = (changes: Changes): void => {
+    manifests.apply(changes);
     for (const grant of changes.drops ?? []) treeAt(treeOf(grant.resource)).grants.delete(grant.lockId);
     for (const grant of [...(changes.adds ?? []), ...(changes.updates ?? [])])
       treeAt(treeOf(grant.resource)).grants.set(grant.lockId, grant);
@@ -86,6 +89,8 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
           return tree.fence;
         },
         nextTicketNumber: () => ++ticketNumber,
+        publishing: (keys) => manifests.pendingNear(keys),
+        manifestsOf: (target) => manifests.of(target),
       });
       if (changes !== null) apply(changes);
       return result;
@@ -101,6 +106,8 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
       heads: () =>
         new Map([...trees].filter(([, tree]) => tree.head.seq > 0).map(([name, tree]) => [name, tree.head.seq])),
       audit,
+      manifests: (page) => manifests.page(page),
+      files: (manifest, after, limit) => manifests.files(manifest, after, limit),
       checkChain(name) {
         const tree = trees.get(name);
         let head = EMPTY_CHAIN;

@@ -21,7 +21,7 @@ export function requireOwn(view: LedgerView, ref: GrantRef): Grant {
 }
 
 /** The check of a mutation: the caller's grant is current, unexpired, and a write. */
-function requireWriter(view: LedgerView, ref: GrantRef): Grant {
+export function requireWriter(view: LedgerView, ref: GrantRef): Grant {
   const grant = findOwn(view, ref);
   if (grant === null) throw overtaken(view, ref);
   if (isExpired(grant, view.now)) throw expired(grant);

@@ -64,6 +64,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
     wakeUps,
+    manifests: null,
     prove(nonce) {
       nonces.add(nonce);
       // The server takes nobody's word for a death: only the lease counts.

@@ -44,8 +44,8 @@ export class SqliteLedger implements Ledger {
     this.callerRows = createCallerRows(database, (inTrees, body) => this.#transact(inTrees, body, true));
   }
 
-  transact<T>(trees: readonly Key[], body: Body<T>): Promise<T> {
-    return this.#transact(trees, body, false);
+  transact<T>(trees: readonly Key[], body: Body<T>, once = false): Promise<T> {
+    return this.#transact(trees, body, once);
   }
 
   async #transact<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Promise<T> {

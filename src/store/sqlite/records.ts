@@ -19,6 +19,8 @@ export function createRecords(database: Database, tables: Tables): LedgerRecords
     list: (page) => database.readAtOnce(() => tables.grantList.page(page)),
     heads: () => database.readAtOnce(() => tables.auditRecords.heads()),
     audit: (page) => database.readAtOnce(() => tables.auditRecords.read(page)),
+    manifests: (page) => database.readAtOnce(() => tables.manifests.page(page)),
+    files: (manifest, after, limit) => database.readAtOnce(() => tables.manifests.files(manifest, after, limit)),
     checkChain: (tree) => database.readAtOnce(() => tables.auditRecords.check(tree)),
   };
 }

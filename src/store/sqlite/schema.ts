@@ -84,6 +84,40 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    version: 2,
+    about: "manifests of what is published",
+    sql: `
+      ALTER TABLE trees ADD COLUMN publishing INTEGER NOT NULL DEFAULT 0;
+
+      CREATE TABLE manifests (
+        id            TEXT PRIMARY KEY,
+        op            TEXT NOT NULL,
+        target        TEXT NOT NULL,
+        tmp_path      TEXT NOT NULL,
+        owner         TEXT NOT NULL,
+        resource      TEXT NOT NULL,
+        fencing_token INTEGER NOT NULL,
+        state         TEXT NOT NULL,
+        created_at    TEXT NOT NULL,
+        committed_at  TEXT,
+        file_count    INTEGER NOT NULL,
+        bytes         INTEGER NOT NULL,
+        details       JSON NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX manifests_by_target ON manifests (target);
+      CREATE INDEX manifests_pending ON manifests (resource) WHERE state = 'pending';
+
+      CREATE TABLE manifest_files (
+        manifest TEXT NOT NULL,
+        path     TEXT NOT NULL,
+        size     INTEGER NOT NULL,
+        sha256   TEXT NOT NULL,
+        mode     INTEGER NOT NULL,
+        PRIMARY KEY (manifest, path)
+      ) WITHOUT ROWID;
+    `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;

@@ -106,7 +106,8 @@ export class Steps {
     this.#tables.trees.forget();
   }
 
-  #apply({ drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit }: Changes): void {
+  #apply(changes: Changes): void {
+    const { drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit } = changes;
     const { trees, grants, tickets, auditTail } = this.#tables;
     const at = (resource: Key): Tree => trees.change(treeOf(resource));
     if (drops !== undefined)
@@ -139,6 +140,7 @@ export class Steps {
         }
       }
     if (ticketUpdates !== undefined) for (const ticket of ticketUpdates) tickets.put(ticket);
+    if (changes.manifests !== undefined || changes.files !== undefined) this.#tables.manifests.apply(changes);
     if (audit !== undefined) for (const draft of audit) auditTail.append(at(draft.resource), draft);
   }
 }

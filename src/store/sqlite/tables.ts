@@ -6,6 +6,7 @@ import type { Database } from "./database.js";
 import { Fences } from "./fences.js";
 import { GrantList } from "./grant-list.js";
 import { GrantRows } from "./grant-rows.js";
+import { ManifestRows } from "./manifest-rows.js";
 import { TicketRows } from "./ticket-rows.js";
 import { Trees } from "./trees.js";
 
@@ -16,6 +17,7 @@ export class Tables {
   readonly grants: GrantRows;
   readonly grantList: GrantList;
   readonly tickets: TicketRows;
+  readonly manifests: ManifestRows;
   readonly auditTail: AuditTail;
   readonly auditRecords: AuditRecords;
 
@@ -26,6 +28,7 @@ export class Tables {
     this.grants = new GrantRows(database, this.boots);
     this.grantList = new GrantList(database, this.boots);
     this.tickets = new TicketRows(database);
+    this.manifests = new ManifestRows(database, this.trees);
     this.auditTail = new AuditTail(database);
     this.auditRecords = new AuditRecords(database);
   }

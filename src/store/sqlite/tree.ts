@@ -17,6 +17,8 @@ export interface Tree {
   held: number;
   waiting: number;
   lastTicket: number;
+  /** Pending manifests. */
+  publishing: number;
   head: ChainHead;
   /** The newest entries: the number of the first, the size of all, and those of this step, still to be written. */
   tailSeq: number;
@@ -41,6 +43,7 @@ export function newTree(name: Key): Tree {
     held: 0,
     waiting: 0,
     lastTicket: 0,
+    publishing: 0,
     head: EMPTY_CHAIN,
     tailSeq: 0,
     tailBytes: 0,

@@ -25,14 +25,14 @@ export class Trees {
     this.#dataVersion = database.prepare("PRAGMA data_version");
     this.#select = database.prepare(
       `SELECT id, fence, fence_reserved, boot, held, waiting, last_ticket, audit_seq, audit_hash, tail_seq,
-         octet_length(tail) FROM trees WHERE tree = ?`,
+         octet_length(tail), publishing FROM trees WHERE tree = ?`,
     );
     this.#insert = database.prepare(
       `INSERT INTO trees (tree, fence, fence_reserved, boot, held, waiting, last_ticket, audit_seq, audit_hash, tail_seq,
          tail) VALUES (?, 0, 0, 0, 0, 0, 0, ?, ?, 0, '') RETURNING id`,
     );
     const update = `UPDATE trees SET fence = ?, held = ?, waiting = ?, last_ticket = ?, audit_seq = ?, audit_hash = ?,
-      tail_seq = ?`;
+      tail_seq = ?, publishing = ?`;
     this.#append = database.prepare(`${update}, tail = tail || ? WHERE id = ?`);
     this.#replace = database.prepare(`${update}, tail = ? WHERE id = ?`);
     this.#reserve = database.prepare("UPDATE trees SET fence_reserved = ?, boot = ? WHERE id = ?");
@@ -70,6 +70,7 @@ export class Trees {
     tree.head = { seq: row[7] as number, hash: row[8] as string };
     tree.tailSeq = row[9] as number;
     tree.tailBytes = row[10] as number;
+    tree.publishing = row[11] as number;
     if (tree.held !== 0) tree.grants = null;
     return tree;
   }
@@ -96,6 +97,7 @@ export class Trees {
         tree.head.seq,
         tree.head.hash,
         tree.tailSeq,
+        tree.publishing,
         tree.added,
         tree.id,
       );

@@ -2,6 +2,7 @@
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { inOrder } from "../in-order.js";
 import type { LedgerView } from "../ledger.js";
@@ -54,6 +55,14 @@ export class StepView implements LedgerView {
 
   nextTicketNumber(): number {
     return Math.max(...this.#trees.map((tree) => this.#tables.trees.at(tree).lastTicket)) + 1;
+  }
+
+  publishing(keys: readonly Key[]): readonly Manifest[] {
+    return this.#tables.manifests.pendingNear(keys);
+  }
+
+  manifestsOf(target: string): readonly Manifest[] {
+    return this.#tables.manifests.of(target);
   }
 
   #treeOf(key: Key): Tree {

@@ -1,0 +1,59 @@
+// Publishes trees of small files, a thousand to a folder, with Holdfast or by the bare script.
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { publish } from "../../dist/publish/index.js";
+import { serve } from "../serve.mjs";
+
+const PER_FOLDER = 1_000;
+let published = 0;
+
+function nameOf(at) {
+  return join(`d${Math.floor(at / PER_FOLDER)}`, `f${at}`);
+}
+
+/** What one would write without a library: every file synced, every folder synced, two renames, both parents synced. */
+function bare(folder, files, content) {
+  const target = join(folder, "out");
+  const tmp = join(folder, "tmp");
+  const stage = join(tmp, String(published));
+  mkdirSync(stage, { recursive: true });
+  for (let at = 0; at < files; at += 1) {
+    if (at % PER_FOLDER === 0) mkdirSync(join(stage, `d${at / PER_FOLDER}`));
+    const fd = openSync(join(stage, nameOf(at)), "w");
+    writeSync(fd, content);
+    fsyncSync(fd);
+    closeSync(fd);
+  }
+  for (let at = 0; at < files; at += PER_FOLDER) sync(join(stage, `d${at / PER_FOLDER}`));
+  sync(stage);
+  const old = join(tmp, `${published}.old`);
+  if (published > 0) renameSync(target, old);
+  renameSync(stage, target);
+  sync(tmp);
+  sync(folder);
+  rmSync(old, { recursive: true, force: true });
+}
+
+function sync(folder) {
+  const fd = openSync(folder, "r");
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+async function holdfast({ client, folder }, files, content) {
+  await publish({ holdfast: client, key: "out" }, join(folder, "out"), async (stage) => {
+    for (let at = 0; at < files; at += 1) await stage.write(nameOf(at), content);
+  });
+}
+
+serve({
+  async publish(opened, { files, bytes }) {
+    const content = Buffer.alloc(bytes, published);
+    const startedAt = performance.now();
+    if (opened.client === null) bare(opened.folder, files, content);
+    else await holdfast(opened, files, content);
+    published += 1;
+    return performance.now() - startedAt;
+  },
+  usage: () => process.resourceUsage(),
+});

@@ -1,0 +1,28 @@
+/** One line on the terminal that is written over while something long goes on; nothing elsewhere. */
+import type { Screen } from "./screen.js";
+
+const EVERY_MS = 100;
+
+export interface Progress {
+  show(text: string): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+export function openProgress({ json, quiet }: Screen): Progress {
+  const isOn = process.stderr.isTTY === true && !json && !quiet;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let isShown = false;
+  return {
+    show(text) {
+      if (!isOn || performance.now() - shownAt < EVERY_MS) return;
+      shownAt = performance.now();
+      isShown = true;
+      process.stderr.write(`\r\u001b[2K${text.slice(0, (process.stderr.columns || 80) - 1)}`);
+    },
+    end() {
+      if (isShown) process.stderr.write("\r\u001b[2K");
+      isShown = false;
+    },
+  };
+}

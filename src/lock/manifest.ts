@@ -1,0 +1,112 @@
+/**
+ * A manifest tells of one publish: it is on record from before the first byte until long after the end. `pending` ends
+ * `committed` or `aborted`. Between, it is sealed: everything is written and synced, and the staged folder's identity is
+ * on record, so that whoever finds the manifest after a crash can tell whether the rename was made.
+ */
+import type { Key } from "./key.js";
+import { isoTime } from "./time.js";
+
+export type ManifestState = "pending" | "committed" | "aborted";
+
+export interface Manifest {
+  readonly id: string;
+  /** What made it: `publish`, `stage`. */
+  readonly op: string;
+  /** Absolute, links in its parent resolved. */
+  readonly target: string;
+  readonly tmpPath: string;
+  readonly owner: string;
+  /** The key it is published under, and the grant that is held on it. */
+  readonly resource: Key;
+  readonly lockId: string;
+  readonly fencingToken: number;
+  /** The key that the first publish to this target recorded. */
+  readonly targetKey: Key;
+  readonly state: ManifestState;
+  readonly createdAt: number;
+  readonly committedAt: number | null;
+  /** Identity of the staged folder; null until sealed. */
+  readonly sealed: string | null;
+  readonly fileCount: number;
+  readonly byteCount: number;
+  /** What lies at `tmpPath` after the end, the old tree or an abandoned stage, has been removed. */
+  readonly isCleared: boolean;
+}
+
+/** One file of a manifest; a link counts with its own text as content. */
+export interface ManifestFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** Permission bits, and those of the type. */
+  readonly mode: number;
+}
+
+/** What everybody may see of a manifest, and what stores keep. */
+export interface ManifestRecord {
+  readonly id: string;
+  readonly op: string;
+  readonly target: string;
+  readonly tmp_path: string;
+  readonly owner: string;
+  readonly resource: string;
+  readonly fencing_token: number;
+  readonly state: ManifestState;
+  readonly created_at: string;
+  readonly committed_at: string | null;
+  readonly file_count: number;
+  readonly bytes: number;
+  readonly target_key: string;
+  readonly lock_id: string;
+  readonly sealed: string | null;
+  readonly cleared: boolean;
+}
+
+export function toManifestRecord(manifest: Manifest): ManifestRecord {
+  return {
+    id: manifest.id,
+    op: manifest.op,
+    target: manifest.target,
+    tmp_path: manifest.tmpPath,
+    owner: manifest.owner,
+    resource: manifest.resource,
+    fencing_token: manifest.fencingToken,
+    state: manifest.state,
+    created_at: isoTime(manifest.createdAt),
+    committed_at: manifest.committedAt === null ? null : isoTime(manifest.committedAt),
+    file_count: manifest.fileCount,
+    bytes: manifest.byteCount,
+    target_key: manifest.targetKey,
+    lock_id: manifest.lockId,
+    sealed: manifest.sealed,
+    cleared: manifest.isCleared,
+  };
+}
+
+export function fromManifestRecord(record: ManifestRecord): Manifest {
+  return {
+    id: record.id,
+    op: record.op,
+    target: record.target,
+    tmpPath: record.tmp_path,
+    owner: record.owner,
+    resource: record.resource as Key,
+    lockId: record.lock_id,
+    fencingToken: record.fencing_token,
+    targetKey: record.target_key as Key,
+    state: record.state,
+    createdAt: Date.parse(record.created_at),
+    committedAt: record.committed_at === null ? null : Date.parse(record.committed_at),
+    sealed: record.sealed,
+    fileCount: record.file_count,
+    byteCount: record.bytes,
+    isCleared: record.cleared,
+  };
+}
+
+type Age = Pick<Manifest, "createdAt" | "id">;
+
+/** Oldest first. */
+export function byAge(a: Age, b: Age): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}

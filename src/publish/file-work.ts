@@ -1,0 +1,93 @@
+/**
+ * Work on files that is quick is done at once, since a hop to the thread pool costs more than the call; what waits for the
+ * disk goes there: syncs, and everything about large files. So many syncs are under way at a time, and the file system
+ * makes one write of them.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, fsync, openSync, read, readSync, write, writeSync } from "node:fs";
+import { promisify } from "node:util";
+import { ioError } from "../support/errors.js";
+
+/** Up to this many bytes are read or written at once. */
+const AT_ONCE = 65_536;
+
+export interface Sum {
+  readonly sha256: string;
+  readonly size: number;
+}
+
+// Called by name each time: whoever instruments node:fs sees the calls.
+const fsyncLater = (fd: number): Promise<void> => promisify(fsync)(fd);
+const writeLater = promisify((...args: Parameters<typeof write>) => write(...args)) as unknown as (
+  fd: number,
+  data: Uint8Array,
+  offset: number,
+  length: number,
+) => Promise<number>;
+
+/** Waits until the file is on the disk, then closes it, whatever comes of it. A sync that failed is not tried again. */
+export async function syncAndClose(fd: number, path: string): Promise<void> {
+  try {
+    await fsyncLater(fd);
+  } catch (error) {
+    throw ioError(error, "sync", path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export async function syncFolderLater(path: string): Promise<void> {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (error) {
+    throw ioError(error, "sync", path);
+  }
+  await syncAndClose(fd, path);
+}
+
+export type Content = string | Uint8Array | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
+
+/** Writes what comes; while a piece is on its way to the file it is hashed. A short write is gone on with. */
+export async function pour(content: Content, fd: number): Promise<Sum> {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const piece of typeof content === "string" || content instanceof Uint8Array ? [content] : content) {
+    const data = typeof piece === "string" ? Buffer.from(piece) : piece;
+    const writing = data.byteLength <= AT_ONCE ? writeAtOnce(fd, data) : writeAll(fd, data);
+    hash.update(data);
+    size += data.byteLength;
+    await writing;
+  }
+  return { sha256: hash.digest("hex"), size };
+}
+
+function writeAtOnce(fd: number, data: Uint8Array): void {
+  for (let done = 0; done < data.byteLength; ) done += writeSync(fd, data, done, data.byteLength - done, null);
+}
+
+async function writeAll(fd: number, data: Uint8Array): Promise<void> {
+  for (let done = 0; done < data.byteLength; ) done += await writeLater(fd, data, done, data.byteLength - done);
+}
+
+/** The hash of what an open file holds, read piece by piece. */
+export async function sumOf(fd: number): Promise<Sum> {
+  const hash = createHash("sha256");
+  const isSmall = fstatSync(fd).size <= AT_ONCE;
+  const bytes = isSmall ? scratch : Buffer.allocUnsafe(AT_ONCE);
+  let size = 0;
+  for (;;) {
+    const length = isSmall ? readSync(fd, bytes, 0, AT_ONCE, size) : await readLater(fd, bytes, size);
+    if (length === 0) return { sha256: hash.digest("hex"), size };
+    hash.update(bytes.subarray(0, length));
+    size += length;
+  }
+}
+
+const scratch = Buffer.alloc(AT_ONCE);
+
+function readLater(fd: number, bytes: Buffer, at: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(fd, bytes, 0, bytes.length, at, (error, length) => (error === null ? resolve(length) : reject(error)));
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * Publishing a folder: everybody sees the old tree or the new one, and only who holds the lock at that instant decides.
+ * The steps, in this order, and what a crash right after each leaves:
+ *
+ *    1. the write lock is held                                 nothing
+ *    2. settle what is left on the target; manifest `pending`  a manifest without a stage: aborted
+ *    3. write into <parent>/tmp/<id>/                          a stage: aborted, then removed
+ *    4. fsync every file                                       the same
+ *    5. fsync the folders of the stage                         the same
+ *    6. is it one device? asked by a real rename, before 3     the same
+ *    7. seal: list of files and identity of the stage          the same
+ *       on record, on the disk
+ *       ── from here on under the guard, one step ──
+ *    8. check lease and fence; rename or exchange              the new tree is visible: rolled forward
+ *    9. fsync both parents                                     the same
+ *   10. manifest `committed`, with its audit entry, synced     published; the old tree still at tmp/<id>
+ *       ── the guard is left ──
+ *   11. remove the old tree; release the lock if it was        a manifest that is not cleared
+ *       taken for this
+ *
+ * Who settles: whoever is granted the key, or one above or below it, next, in the step that grants it; the next publish to
+ * the target; `doctor`. The rules are in store/operations/settle.ts. Nothing of a live writer is touched.
+ *
+ * The check comes before the rename, in one step with it, because after it a late publisher would have overwritten its
+ * successor already. It is one step for stealers too, since they need the same guard. Both parents are synced, because
+ * the rename takes a name out of one folder and puts it into another.
+ *
+ * A sync that fails is final: the system reports it once and then forgets, so trying again would "succeed" while the data
+ * is gone. Before the rename the publish is abandoned. After it the truth is that nobody knows: `E_COMMIT_UNCERTAIN`, the
+ * manifest stays pending, and recovery looks at the disk.
+ *
+ * Not promised: that a reader who opens several files, one after the other, gets all of them from one tree (open the
+ * folder once, or link to it by a version); that a reader deep in the old tree finds files it has not opened yet; that
+ * programs which write into the target without holding the key are kept out.
+ */
+import type { Manifest } from "../lock/manifest.js";
+import { toManifestRecord } from "../lock/manifest.js";
+import type { ManifestDraft } from "../store/contract.js";
+import { HoldfastError } from "../support/errors.js";
+import { leftoversOf } from "../support/exchange.js";
+import { removeTree } from "../support/remove-tree.js";
+import { newId } from "./new-id.js";
+import { type PublishOptions, type PublishResult, reporter } from "./options.js";
+import { putIntoPlace } from "./place.js";
+import { type Hand, type Publisher, takeHand } from "./publisher.js";
+import { sealStage } from "./seal.js";
+import { openStage, type Stage } from "./stage.js";
+import { makeStageFolder, removeStageFolder, resolveTarget, type Target } from "./target.js";
+
+/**
+ * Publishes what `fill` writes into the stage as `target`, all at once or not at all. `E_LOCK_EXPIRED`,
+ * `E_FENCING_MISMATCH`, `E_LOCK_NOT_HELD` when the lock is not (any more) held; `E_CONFIG` for another key than the
+ * target's; `E_CROSS_DEVICE`, `E_IO`, `E_INVALID_ARGUMENT`; `E_COMMIT_UNCERTAIN` when recovery has to settle it.
+ */
+export async function publish(
+  publisher: Publisher,
+  target: string,
+  fill: (stage: Stage) => Promise<unknown> | unknown,
+  options: PublishOptions = {},
+): Promise<PublishResult> {
+  const place = resolveTarget(target, options.id ?? newId());
+  const { hand, release } = await takeHand(publisher, options);
+  let result: PublishResult;
+  try {
+    result = await publishWith(hand, place, fill, options);
+  } catch (error) {
+    await release().catch(() => undefined);
+    throw error;
+  }
+  await release();
+  return result;
+}
+
+async function publishWith(
+  hand: Hand,
+  target: Target,
+  fill: (stage: Stage) => Promise<unknown> | unknown,
+  options: PublishOptions,
+): Promise<PublishResult> {
+  const tell = reporter(options.onProgress);
+  const { op = "publish" } = options;
+  const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
+  let manifest = await begin(hand, target, draft);
+  let hasRenamed = false;
+  try {
+    makeStageFolder(target);
+    const stage = openStage(target.stage, hand.signal, tell);
+    try {
+      await fill(stage);
+    } catch (error) {
+      await stage.settle().catch(() => undefined);
+      throw error;
+    }
+    hand.assertHeld();
+    manifest = await sealStage(hand, manifest, stage, tell);
+    await options.beforeCommit?.();
+    tell({ phase: "committing" });
+    const pending = manifest;
+    manifest = await hand.step((manifests, grant, party) =>
+      manifests.commit(grant, party, pending, () =>
+        putIntoPlace(target, options.underGuard, () => {
+          hasRenamed = true;
+        }),
+      ),
+    );
+  } catch (error) {
+    if (hasRenamed) throw uncertain(target, error);
+    await abandon(hand, target);
+    throw await hand.reasonFor(error);
+  }
+  await cleanUp(hand, target, manifest, tell);
+  return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
+}
+
+/** A begin that fails may be on record all the same. */
+async function begin(hand: Hand, target: Target, draft: ManifestDraft): Promise<Manifest> {
+  try {
+    return await hand.step((manifests, grant, party) => manifests.begin(grant, party, draft));
+  } catch (error) {
+    await abandon(hand, target);
+    throw error;
+  }
+}
+
+/** Nothing became visible: the stage goes, and the manifest ends. What fails here is left to whoever comes next. */
+async function abandon(hand: Hand, target: Target): Promise<void> {
+  for (const path of leftoversOf(target.stage)) await removeTree(path).catch(() => undefined);
+  removeStageFolder(target);
+  try {
+    const which = { id: target.id, target: target.path, resource: hand.resource };
+    const ended = await hand.manifests.settle(which, hand.party, true);
+    if (ended !== null && !ended.isCleared) await hand.manifests.clear(ended);
+  } catch {
+    // It stays pending, and is settled before the next grant.
+  }
+}
+
+/** It is published: what cannot be removed now is removed by the next publish there. */
+async function cleanUp(
+  { manifests }: Hand,
+  target: Target,
+  manifest: Manifest,
+  tell: ReturnType<typeof reporter>,
+): Promise<void> {
+  try {
+    if (!manifest.isCleared) {
+      tell({ phase: "cleaning" });
+      for (const path of leftoversOf(target.stage)) await removeTree(path);
+      await manifests.clear(manifest);
+    }
+  } catch {
+    // It stays on record as not cleared.
+  }
+}
+
+function uncertain({ path }: Target, cause: unknown): HoldfastError {
+  return new HoldfastError("E_COMMIT_UNCERTAIN", `${path} was renamed, and then it failed to be made durable`, {
+    cause,
+    details: { path },
+  });
+}

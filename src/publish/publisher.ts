@@ -1,0 +1,93 @@
+/** Who publishes: a lease in hand, a borrowed one, or a workplace and a key that is then taken for the time of it. */
+import type { BorrowedLease } from "../lease/borrowed-lease.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { Lease } from "../lease/lease.js";
+import type { Key } from "../lock/key.js";
+import type { GrantRef, Manifests, Party, Store } from "../store/contract.js";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import type { PublishOptions } from "./options.js";
+
+const LOSS: ReadonlySet<string> = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
+
+export interface KeyToTake {
+  readonly holdfast: Holdfast;
+  readonly key: string;
+}
+
+export type Publisher = Lease | BorrowedLease | KeyToTake;
+
+/** The one grant of a lease that is published under. */
+export interface Hand {
+  readonly manifests: Manifests;
+  readonly party: Party;
+  /** The key it publishes under. */
+  readonly resource: Key;
+  readonly signal: AbortSignal | null;
+  step<T>(run: (manifests: Manifests, grant: GrantRef, party: Party) => Promise<T>): Promise<T>;
+  /** Throws why the lease was lost, if that is known here. */
+  assertHeld(): void;
+  /** What to tell of a failure: if the lock was lost, that; a stage that is suddenly gone is only what follows from it. */
+  reasonFor(error: unknown): Promise<unknown>;
+}
+
+export async function takeHand(
+  publisher: Publisher,
+  options: PublishOptions,
+): Promise<{ readonly hand: Hand; release(): Promise<void> }> {
+  if (!("holdfast" in publisher)) return { hand: handOf(publisher, options), release: async () => undefined };
+  const { holdfast, key } = publisher;
+  manifestsOf(holdfast.seat.store);
+  const { wait, ttl, signal } = options;
+  const lease = await holdfast.acquire(key, {
+    mode: "write",
+    ...(wait === undefined ? {} : { wait }),
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { hand: handOf(lease, { ...options, key }), release: () => lease.release() };
+}
+
+/** `E_CONFIG` on a store that keeps no manifests. */
+export function manifestsOf({ manifests, url }: Store): Manifests {
+  if (manifests !== null) return manifests;
+  throw new HoldfastError(
+    "E_CONFIG",
+    `${url.split(":", 1)[0]}: this store keeps no manifests, so nothing is published`,
+    {
+      next: ["Publish from a workspace whose store is sqlite:PATH or file:DIR."],
+    },
+  );
+}
+
+function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): Hand {
+  const { store, party } = lease.seat;
+  const manifests = manifestsOf(store);
+  const leaseSignal = "signal" in lease ? lease.signal : null;
+  const signals = [leaseSignal, signal ?? null].filter((each) => each !== null);
+  const grant = (): GrantRef => {
+    const { grants } = lease.seat;
+    const found = key === undefined ? grants[0] : grants.find(({ resource }) => resource === key);
+    if (found === undefined) throw invalidArgument("key", `the lease does not hold ${key}`);
+    return found;
+  };
+  const { resource } = grant();
+  return {
+    resource,
+    manifests,
+    party,
+    signal: signals.length === 0 ? null : AbortSignal.any(signals),
+    step: (run) => lease.through(() => run(manifests, grant(), party)),
+    assertHeld() {
+      for (const each of signals) each.throwIfAborted();
+    },
+    async reasonFor(error) {
+      try {
+        for (const each of signals) each.throwIfAborted();
+        await lease.through(() => store.fence.commit([grant()], () => undefined));
+        return error;
+      } catch (loss) {
+        return isHoldfastError(loss) && LOSS.has(loss.code) ? loss : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/** Where a publish goes, and the folder beside it in which it is made. */
+import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { cradleOf, placeAt } from "../support/exchange.js";
+
+/** The folder for stages, in the parent of every target. */
+const TMP = "tmp";
+
+export interface Target {
+  readonly id: string;
+  /** Absolute, links in the parent resolved. */
+  readonly path: string;
+  readonly parent: string;
+  readonly tmp: string;
+  readonly stage: string;
+  /** Whether `tmp` was made for this, and so goes with it. */
+  hasMadeTmp: boolean;
+}
+
+/** `E_INVALID_ARGUMENT` for what cannot be published, `E_IO` when the parent is not there. */
+export function resolveTarget(given: string, id: string): Target {
+  if (typeof given !== "string" || given === "") throw invalidArgument("target", "a path");
+  const absolute = resolve(given);
+  const name = basename(absolute);
+  if (name === "" || name === TMP)
+    throw invalidArgument("target", `${given} cannot be published: it is no name of its own`);
+  let parent: string;
+  try {
+    parent = realpathSync.native(dirname(absolute));
+  } catch (error) {
+    throw ioError(error, "find the parent of", given);
+  }
+  const path = join(parent, name);
+  const tmp = join(parent, TMP);
+  assertFolder(path);
+  if (placeAt(tmp) === "other") throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
+  return { id, path, parent, tmp, stage: join(tmp, id), hasMadeTmp: false };
+}
+
+/** A publish replaces folders, never a file or a link. */
+export function assertFolder(path: string): void {
+  let place: ReturnType<typeof placeAt>;
+  try {
+    place = placeAt(path);
+  } catch (error) {
+    throw ioError(error, "look at", path);
+  }
+  if (place === "other")
+    throw invalidArgument("target", `${path} is a file or a link, and only a folder is replaced`, "Remove it first.");
+}
+
+/**
+ * Makes the stage beside the target and renames it to where it is filled, which proves that it can get back: equal device
+ * numbers are no proof, a bind mount or an overlay has them too. `E_CROSS_DEVICE`, `E_IO`
+ */
+export function makeStageFolder(target: Target): void {
+  const { tmp, stage, parent, path } = target;
+  try {
+    mkdirSync(cradleOf(stage));
+    for (let tries = 0; ; tries += 1) {
+      target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
+      try {
+        renameSync(cradleOf(stage), stage);
+        break;
+      } catch (error) {
+        // Another publish removed the empty folder just now.
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries >= 10) throw error;
+      }
+    }
+    if (existsSync(path) && lstatSync(path).dev !== lstatSync(parent).dev) throw crossDevice(path);
+  } catch (error) {
+    throw asCrossDevice(error, path) ?? ioError(error, "make a stage for", path);
+  }
+}
+
+/** Takes `tmp` away again if it was made for this and nobody else uses it. */
+export function removeStageFolder({ hasMadeTmp, tmp }: Target): void {
+  if (!hasMadeTmp) return;
+  try {
+    rmdirSync(tmp);
+  } catch {
+    // Others are at work there.
+  }
+}
+
+export function asCrossDevice(error: unknown, path: string): HoldfastError | null {
+  return (error as NodeJS.ErrnoException).code === "EXDEV" ? crossDevice(path, error) : null;
+}
+
+function crossDevice(path: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("E_CROSS_DEVICE", `${path} is on another file system than its parent folder`, {
+    details: { path },
+    next: ["Publish into a folder inside that file system, not onto the place where it is mounted."],
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,147 @@
+/** The steps of a publish that change its manifest, each under the guard and checked against lease and fence. */
+import { isWithin, treeOf } from "../../lock/key.js";
+import type { Manifest, ManifestFile } from "../../lock/manifest.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
+import type { LedgerView, Outcome } from "../ledger.js";
+import { notHeld, requireWriter } from "./live-grant.js";
+import { isLive, isMade, publishEntry, type Settled, settle } from "./settle.js";
+
+/** Older manifests of a target that are kept, with their lists. */
+const KEPT = 3;
+
+/** Settles what is left on the target, then puts the new manifest on record. Its manifests' trees are all in the step. */
+export function begin(
+  view: LedgerView,
+  ref: GrantRef,
+  party: Party,
+  draft: ManifestDraft,
+): Outcome<{ readonly manifest: Manifest; readonly settled: readonly Manifest[] }> {
+  const grant = requireWriter(view, ref);
+  const known = view.manifestsOf(draft.target);
+  const settled: Settled[] = [];
+  const now = known.map((manifest) => {
+    if (manifest.state !== "pending" || (isLive(view, manifest) && !isMade(manifest))) return manifest;
+    const ended = settle(view, manifest, party);
+    settled.push(ended);
+    return ended.manifest;
+  });
+  const recorded = now.find(({ state }) => state !== "aborted")?.targetKey ?? grant.resource;
+  if (!isWithin(recorded, grant.resource))
+    throw new HoldfastError("E_CONFIG", `${draft.target} is published under ${recorded}, not under ${grant.resource}`, {
+      details: { path: draft.target, recorded, resource: grant.resource },
+      next: [`Hold ${recorded}, or something above it, to publish there.`],
+    });
+  const manifest: Manifest = {
+    ...draft,
+    owner: grant.owner,
+    resource: grant.resource,
+    lockId: grant.lockId,
+    fencingToken: grant.fencingToken,
+    targetKey: recorded,
+    state: "pending",
+    createdAt: view.now.wallMs,
+    committedAt: null,
+    sealed: null,
+    fileCount: 0,
+    byteCount: 0,
+    isCleared: false,
+  };
+  return {
+    result: { manifest, settled: settled.map((each) => each.manifest) },
+    changes: {
+      manifests: [...settled.map((each) => each.manifest), manifest],
+      audit: settled.map((each) => each.entry),
+      durable: true,
+    },
+  };
+}
+
+export function addFiles(
+  view: LedgerView,
+  ref: GrantRef,
+  manifest: Manifest,
+  files: readonly ManifestFile[],
+): Outcome<void> {
+  requireWriter(view, ref);
+  return { result: undefined, changes: { files: { manifest, files } } };
+}
+
+/** Everything is written and synced: from here on a rename may have been made. */
+export function seal(
+  view: LedgerView,
+  ref: GrantRef,
+  manifest: Manifest,
+  { identity, fileCount, byteCount }: Seal,
+  files: readonly ManifestFile[],
+): Outcome<Manifest> {
+  requireWriter(view, ref);
+  requirePending(view, manifest);
+  const sealed: Manifest = { ...manifest, sealed: identity, fileCount, byteCount };
+  return { result: sealed, changes: { manifests: [sealed], files: { manifest, files }, durable: true } };
+}
+
+/** The one step that makes it visible: check, rename, sync, and the record of it. */
+export function commit(
+  view: LedgerView,
+  ref: GrantRef,
+  party: Party,
+  manifest: Manifest,
+  make: () => boolean,
+): Outcome<Manifest> {
+  requireWriter(view, ref);
+  requirePending(view, manifest);
+  const hasReplaced = make();
+  const committed: Manifest = {
+    ...manifest,
+    state: "committed",
+    committedAt: view.now.wallMs,
+    isCleared: !hasReplaced,
+  };
+  return {
+    result: committed,
+    changes: { manifests: [committed], audit: [publishEntry(view, committed, party)], durable: true },
+  };
+}
+
+/** Settles a manifest that is still pending; one of a live writer only for that writer itself. */
+export function settleOne(
+  view: LedgerView,
+  { id, target }: ManifestRef,
+  party: Party,
+  mine: boolean,
+): Outcome<Manifest | null> {
+  const current = view.manifestsOf(target).find((each) => each.id === id);
+  if (current === undefined) return { result: null, changes: null };
+  if (current.state !== "pending" || (!mine && isLive(view, current))) return { result: current, changes: null };
+  const settled = settle(view, current, party);
+  return {
+    result: settled.manifest,
+    changes: { manifests: [settled.manifest], audit: [settled.entry], durable: true },
+  };
+}
+
+export function clear(view: LedgerView, manifest: Manifest): Outcome<void> {
+  const known = view.manifestsOf(manifest.target);
+  const current = known.find(({ id }) => id === manifest.id);
+  if (current === undefined || current.state === "pending") return { result: undefined, changes: null };
+  const newest = known.findLast(({ state }) => state === "committed");
+  const over = known.filter(
+    (each) => each !== newest && each !== current && each.isCleared && each.state !== "pending" && isSameTree(each),
+  );
+  function isSameTree({ resource }: Manifest): boolean {
+    return treeOf(resource) === treeOf(manifest.resource);
+  }
+  return {
+    result: undefined,
+    changes: {
+      manifests: current.isCleared ? [] : [{ ...current, isCleared: true }],
+      manifestDrops: over.slice(0, Math.max(0, over.length - KEPT)),
+    },
+  };
+}
+
+function requirePending(view: LedgerView, { id, target, resource }: Manifest): void {
+  const current = view.manifestsOf(target).find((each) => each.id === id);
+  if (current?.state !== "pending") throw notHeld(resource, `the publish to ${target} was ended by somebody else`);
+}

@@ -1,0 +1,44 @@
+/** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
+import { type Dir, opendirSync, rmdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { ioError } from "./errors.js";
+
+/** Entries removed between two looks at what else is to be done. */
+const STRIDE = 32;
+
+/** Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `E_IO` */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await remove(path);
+  } catch (error) {
+    throw ioError(error, "remove", path);
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  const folder = unlessGone((): Dir => opendirSync(path));
+  if (folder === undefined) return;
+  try {
+    let met = 0;
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      const inner = join(path, entry.name);
+      met += 1;
+      if (met % STRIDE === 0) await setImmediate();
+      if (entry.isDirectory()) await remove(inner);
+      else unlessGone(() => unlinkSync(inner));
+    }
+  } finally {
+    folder.closeSync();
+  }
+  unlessGone(() => rmdirSync(path));
+}
+
+function unlessGone<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

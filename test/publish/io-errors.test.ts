@@ -1,0 +1,84 @@
+/** Disks that fill up and fail while something is published: a slice; all of it is in io-errors.soak.test.ts. */
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { publish } from "../../src/publish/index.js";
+import { scratchFolder } from "../crash/sweep.js";
+import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
+import { failEverywhere } from "./failing.js";
+import { COURSES, operationsOf, prepare } from "./sweep.js";
+import { debrisAt, expectSettled, KEY, removeScene, treeOf, versionAt, watchDatabases } from "./world.js";
+
+let base: string;
+
+beforeAll(() => {
+  base = scratchFolder();
+  watchDatabases();
+});
+
+afterAll(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+describe("PUB-3: an error of the disk is told with its code, nothing is half visible, and trying again works", () => {
+  it.each(COURSES)("$name", async (course) => {
+    await failEverywhere(base, course, { every: course.kind === "sqlite" ? 2 : 9, allErrnos: false });
+  });
+});
+
+describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course) => {
+  /** The numbers of the operations that look like this. */
+  async function numbersOf(call: RegExp): Promise<number[]> {
+    return (await operationsOf(base, course)).flatMap((each, index) => (call.test(each) ? [index + 1] : []));
+  }
+
+  /** A client comes and publishes, and one operation of it fails. */
+  async function attempt(at: number, what: FaultKind) {
+    const scene = await prepare(base, course);
+    faults.arm({ at, what, changesOnly: true });
+    const client = await scene.open();
+    let hasFilled = false;
+    const error: unknown = await publish(await client.acquire(KEY), scene.target, async (stage) => {
+      hasFilled = true;
+      await treeOf("new")(stage);
+    }).catch((reason: unknown) => reason);
+    faults.disarm();
+    await client.close();
+    return { scene, error, hasFilled };
+  }
+
+  it.each([-1, -2])("PUB-3: a parent that cannot be synced after the rename leaves it uncertain (%i)", async (n) => {
+    const at = (await numbersOf(/^fsyncSync place/)).at(n) ?? 0;
+    const { scene, error } = await attempt(at, "EIO");
+    expect(error).toMatchObject({ code: "E_COMMIT_UNCERTAIN", retryable: false });
+    expect(await expectSettled(scene, ["new"])).toBe("new");
+    removeScene(scene);
+  });
+
+  it("PUB-3: a commit of the database that fails after the rename is uncertain, and settled", async () => {
+    const renamed = (await numbersOf(/^(swapSync|renameSync) place\/tmp/)).at(-1) ?? 0;
+    const at = (await numbersOf(/^COMMIT/)).find((each) => each > renamed) ?? 0;
+    const { scene, error } = await attempt(at, "ENOSPC");
+    expect(error).toMatchObject({ code: "E_COMMIT_UNCERTAIN" });
+    expect(await expectSettled(scene, ["new"])).toBe("new");
+    removeScene(scene);
+  });
+
+  it("PUB-1: a stage on another device is found out before anything is written", async () => {
+    const at = (await numbersOf(/^renameSync place\/\.holdfast-/)).at(-1) ?? 0;
+    const { scene, error, hasFilled } = await attempt(at, "EXDEV");
+    expect(error).toMatchObject({ code: "E_CROSS_DEVICE" });
+    expect(hasFilled).toBe(false);
+    expect(debrisAt(scene.target)).toEqual([]);
+    expect(versionAt(scene.target)).toBe(course.replaces ? "old" : null);
+    removeScene(scene);
+  });
+
+  it("PUB-1: a file system that cannot exchange folders gets two renames, and a crash between is put back", async () => {
+    if (!course.replaces) return;
+    const at = (await numbersOf(/^swapSync/)).at(-1) ?? 0;
+    const { scene, error } = await attempt(at, "EINVAL");
+    expect(error).toMatchObject({ replaced: true });
+    expect(await expectSettled(scene, ["new"])).toBe("new");
+    removeScene(scene);
+  });
+});

@@ -1,0 +1,122 @@
+/** Publishing up to a chosen operation, of files or of the database, in this process, and what must be true afterwards. */
+import { join } from "node:path";
+import { publish } from "../../src/publish/index.js";
+import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
+import {
+  closeDatabases,
+  expectSettled,
+  KEY,
+  removeScene,
+  type Scene,
+  type StoreKind,
+  sceneAt,
+  treeOf,
+} from "./world.js";
+
+export interface Course {
+  readonly kind: StoreKind;
+  /** Whether there is something to replace. */
+  readonly replaces: boolean;
+}
+
+export const COURSES: readonly (Course & { readonly name: string })[] = (["sqlite", "file"] as const).flatMap((kind) =>
+  [true, false].map((replaces) => ({ kind, replaces, name: `${kind}, ${replaces ? "replacing" : "a new target"}` })),
+);
+
+let scenes = 0;
+
+/** A scene with the old tree in place, or none. */
+export async function prepare(base: string, { kind, replaces }: Course): Promise<Scene> {
+  scenes += 1;
+  const scene = sceneAt(join(base, `scene-${scenes}`), kind);
+  faults.skipSyncs();
+  faults.watch(scene.dir);
+  if (replaces) {
+    const client = await scene.open();
+    await publish({ holdfast: client, key: KEY }, scene.target, treeOf("old"));
+    await client.close();
+  }
+  return scene;
+}
+
+interface Point {
+  readonly at: number;
+  readonly what: FaultKind;
+  readonly when?: "before" | "after";
+}
+
+/** A client comes, takes the lock and publishes, until it is stopped: then everything of it is dead. */
+async function publishUntil(scene: Scene, version: string, point: Point) {
+  const mark = faults.mark();
+  faults.arm(point);
+  let told: string | null = null;
+  try {
+    const client = await scene.open("agent:doomed");
+    const lease = await client.acquire(KEY, { ttl: "24h" });
+    await publish(lease, scene.target, treeOf(version));
+    if (!faults.stopped) told = version;
+  } catch (error) {
+    if (!faults.stopped) throw error;
+  }
+  const { seen } = faults.disarm();
+  faults.bury(mark);
+  closeDatabases();
+  return { told, seen };
+}
+
+/** Stops a publish at each n-th operation; returns how many points there were. */
+export async function sweep(base: string, course: Course, every: number, first = 1): Promise<number> {
+  const seen = await operationsOf(base, course);
+  const old = course.replaces ? "old" : null;
+  let count = 0;
+  for (let at = first; at <= seen.length; at += every) {
+    for (const when of ["before", "after"] as const)
+      await named(`${when} ${at} of ${seen.length}, ${seen[at - 1]}`, async () => {
+        const scene = await prepare(base, course);
+        const { told } = await publishUntil(scene, "new", { at, what: "stop", when });
+        await expectSettled(scene, told === null ? [old, "new"] : ["new"]);
+        removeScene(scene);
+      });
+    count += 2;
+  }
+  return count;
+}
+
+/** Stops a publish, and then whoever comes next at each of its own operations. */
+export async function sweepTwice(base: string, course: Course, every: number, everySecond: number): Promise<number> {
+  const seen = await operationsOf(base, course);
+  const old = course.replaces ? "old" : null;
+  let count = 0;
+  for (let at = 1; at <= seen.length; at += every)
+    for (let second = 1; ; second += everySecond) {
+      let isOver = false;
+      await named(`${at} of ${seen.length}, ${seen[at - 1]}, then ${second}`, async () => {
+        const scene = await prepare(base, course);
+        const one = await publishUntil(scene, "new", { at, what: "stop" });
+        const two = await publishUntil(scene, "newer", { at: second, what: "stop" });
+        isOver = two.told !== null;
+        const possible = two.told === null ? [one.told ?? old, "new", "newer"] : ["newer"];
+        await expectSettled(scene, possible);
+        removeScene(scene);
+      });
+      if (isOver) break;
+      count += 1;
+    }
+  return count;
+}
+
+/** What an undisturbed publish does. */
+export async function operationsOf(base: string, course: Course): Promise<readonly string[]> {
+  const scene = await prepare(base, course);
+  const { seen } = await publishUntil(scene, "new", { at: 0, what: "none" });
+  removeScene(scene);
+  return seen;
+}
+
+export async function named(where: string, check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    throw new Error(`${where}: ${(error as Error).message}`, { cause: error });
+  }
+}

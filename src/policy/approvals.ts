@@ -32,7 +32,7 @@ export interface ApproveOptions {
 }
 
 /** `approval/map.delete/project:alpha/map:m1`. */
-export function approvalKey({ operation, ids }: Approval): string {
+function approvalKey({ operation, ids }: Approval): string {
   const scope = Object.entries(ids).map(([kind, id]) => `${kind}:${id}`);
   return parseKey(["approval", operation, ...scope].join("/"));
 }

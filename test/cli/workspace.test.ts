@@ -131,7 +131,8 @@ describe("set-up commands", () => {
     expect(answers[3]).toEqual({ entries: [], next: null });
     expect(answers[4]).toEqual({ ok: true, chains: 0, entries: 0, bad: [] });
     expect(answers[5].lease.state).toBe("free");
-    expect(answers[6]).toMatchObject({ applied: false, migrations: [{ version: 1 }] });
+    expect(answers[6].applied).toBe(false);
+    expect(answers[6].migrations[0]).toMatchObject({ version: 1 });
     expect([answers[7].exit, answers[7].error.next]).toEqual([78, ["holdfast init"]]);
     expect(readdirSync(join(root, ".holdfast"))).toEqual([]);
   });
@@ -141,7 +142,9 @@ describe("set-up commands", () => {
     async (kind) => {
       const root = place(`migrate-${kind}`, { store: `${kind}:store` });
       const cwd = { cwd: root };
-      expect(await scene.data(["migrate"], cwd)).toMatchObject({ applied: true, migrations: [{ version: 1 }] });
+      const done = await scene.data(["migrate"], cwd);
+      expect(done.applied).toBe(true);
+      expect(done.migrations[0]).toMatchObject({ version: 1 });
       expect(await scene.data(["migrate", "--dry-run"], cwd)).toMatchObject({ applied: false, migrations: [] });
       await scene.data(["lock", "acquire", "held"], cwd);
       const refused = await scene.json(["migrate", "--uninstall"], cwd);

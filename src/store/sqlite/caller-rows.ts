@@ -9,7 +9,7 @@ import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { Sql, SqlRow } from "../contract.js";
 import type { CallerRows } from "../ledger.js";
 import type { Authorizer, Database } from "./database.js";
-import { MIGRATIONS } from "./schema.js";
+import { TABLES } from "./schema.js";
 import type { Body } from "./steps.js";
 
 /** SQLite's numbers for what a statement is about to do. */
@@ -19,10 +19,7 @@ const [PRAGMA, READ, SELECT, TRANSACTION, ATTACH, DETACH, FUNCTION, SAVEPOINT, R
 const [ALLOW, DENY] = [0, 1];
 const NOT_AUTHORIZED = 23;
 
-const OWN_TABLES = new Set([
-  "holdfast_fences",
-  ...MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name)),
-]);
+const OWN_TABLES = new Set(["holdfast_fences", ...TABLES]);
 const READING = new Set([READ, SELECT, FUNCTION, RECURSIVE]);
 const LEAVING = new Set([PRAGMA, TRANSACTION, ATTACH, DETACH, SAVEPOINT]);
 

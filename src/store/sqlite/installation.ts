@@ -12,11 +12,10 @@ import { enterAll } from "../../support/guard.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
 import { Database } from "./database.js";
-import { MIGRATIONS, newerSchema, SCHEMA_VERSION } from "./schema.js";
+import { MIGRATIONS, newerSchema, SCHEMA_VERSION, TABLES } from "./schema.js";
 import { Tables } from "./tables.js";
 import { openTurnstile } from "./turnstile.js";
 
-const TABLES = ["settings", "boots", "dal_locks", "tickets", "trees", "audit"] as const;
 const AT_ONCE = 50_000;
 
 export function createSqliteInstallation(place: string): Installation {

@@ -128,3 +128,8 @@ export function newerSchema(path: string, version: number): HoldfastError {
     `${path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
   );
 }
+
+/** The tables of all versions. */
+export const TABLES: readonly string[] = MIGRATIONS.flatMap(({ sql }) =>
+  [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string),
+);

@@ -53,7 +53,7 @@ export class BoardStore {
 
   /** All issues as a list shows them. Takes no lock. */
   async summaries(): Promise<ReadonlyMap<string, IssueSummary>> {
-    return readIndex(this.dir) ?? (await this.#readAll());
+    return (this.documents.isSettled ? readIndex(this.dir) : null) ?? (await this.#readAll());
   }
 
   /** The one way an issue is changed: see above. Returning what was given changes nothing. */

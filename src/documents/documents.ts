@@ -88,10 +88,20 @@ export class Documents implements AsyncDisposable {
 
   /** Ids of all documents, or of those below a folder, sorted. */
   async list(prefix = ""): Promise<readonly string[]> {
-    return documentIds(this.dir, prefix === "" ? "" : checkName(prefix, "prefix"));
+    const ids = new Set(documentIds(this.dir, prefix === "" ? "" : checkName(prefix, "prefix")));
+    for (const [id, { text }] of this.#courses() ?? []) {
+      if (text === null) ids.delete(id);
+      else if (prefix === "" || id.startsWith(`${prefix}/`)) ids.add(id);
+    }
+    return [...ids].sort();
   }
 
-  /** Entries of a log behind this `seq`, oldest first. */
+  /** @internal False from a power cut until the next change: then only `get` and `list` tell the whole truth. */
+  get isSettled(): boolean {
+    return this.#courses() === null;
+  }
+
+  /** Entries of a log behind this `seq`, oldest first. After a power cut the last may be missing until the next change. */
   async log(log: string, { after = 0 }: { readonly after?: number } = {}): Promise<readonly LogEntry[]> {
     const { entries } = readLog(logPath(this.dir, checkName(log, "log")), 0);
     return entries.filter((entry) => entry.seq > after);
@@ -186,6 +196,7 @@ export class Documents implements AsyncDisposable {
     try {
       apply(record, this.#place);
       journal.settled();
+      if (journal.isOverfull) this.#clear(journal, journal.records());
     } catch (cause) {
       throw new HoldfastError(
         "E_COMMIT_UNCERTAIN",

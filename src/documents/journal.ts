@@ -85,6 +85,11 @@ export class Journal {
     return this.#mark.end === FIRST_AT || this.#mark.end + this.#encode(record).length <= CAPACITY;
   }
 
+  /** A record that was too large for a generation: whoever wrote it also waits until the files are synced. */
+  get isOverfull(): boolean {
+    return this.#mark.end > CAPACITY;
+  }
+
   /** The commit: when this returns, the change is on the disk, and whoever comes next finishes it. */
   commit(record: JournalRecord): void {
     const bytes = this.#encode(record);

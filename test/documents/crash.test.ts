@@ -53,15 +53,18 @@ describe.each(Object.entries(STEPS))("%s", (_, step) => {
     }
   });
 
-  it.each<FaultKind>(["EIO", "short"])("BOARD-2 %s anywhere: all of it or nothing, and success only if all", async (what) => {
-    for (let at = 1; at <= course.length; at += 1) {
-      const { dir, before, outcome } = await disturbed(base, step, at, what);
-      await comeNext(dir, step.boot);
-      const found = await stateAfterNext(dir, step.boot);
-      expectOneOf(found, outcome === "done" ? [after] : [before, after], `${what} at ${course[at - 1]}`);
-      forget(dir);
-    }
-  });
+  it.each<FaultKind>(["EIO", "short"])(
+    "BOARD-2 %s anywhere: all of it or nothing, and success only if all",
+    async (what) => {
+      for (let at = 1; at <= course.length; at += 1) {
+        const { dir, before, outcome } = await disturbed(base, step, at, what);
+        await comeNext(dir, step.boot);
+        const found = await stateAfterNext(dir, step.boot);
+        expectOneOf(found, outcome === "done" ? [after] : [before, after], `${what} at ${course[at - 1]}`);
+        forget(dir);
+      }
+    },
+  );
 });
 
 function deathsAt(call: string): FaultKind[] {

@@ -9,6 +9,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-it.each([1, 2, 3])("BOARD-2 what was acknowledged is there after a power cut at any moment, history %i", async (seed) => {
-  await livesThroughCuts(base, seed, 30, 25);
-});
+it.each([1, 2, 3])(
+  "BOARD-2 what was acknowledged is there after a power cut at any moment, history %i",
+  async (seed) => {
+    await livesThroughCuts(base, seed, 30, 25);
+  },
+);

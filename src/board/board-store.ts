@@ -15,8 +15,9 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { GrantRef } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
+import { BoardFiles, issueDocument, issueOf } from "./board-files.js";
 import { type BoardEventName, eventOf } from "./events.js";
-import { type IssueSummary, isDue, readIndex, summaryOf, writeIndex } from "./index-file.js";
+import { type IssueSummary, isDue, writeIndex } from "./index-file.js";
 import { type Issue, type IssueValue, issueKey, notFound } from "./issue.js";
 
 export interface ChangeOptions {
@@ -28,32 +29,16 @@ export interface ChangeOptions {
 
 const EVENTS = "events";
 
-export class BoardStore {
-  readonly dir: string;
-  readonly documents: Documents;
+export class BoardStore extends BoardFiles {
   readonly holdfast: Holdfast;
 
   constructor(documents: Documents, holdfast: Holdfast) {
-    this.dir = documents.dir;
-    this.documents = documents;
+    super(documents, holdfast.home.clock);
     this.holdfast = holdfast;
   }
 
   get owner(): string {
     return this.holdfast.owner;
-  }
-
-  now(): string {
-    return new Date(this.holdfast.home.clock().wallMs).toISOString();
-  }
-
-  async read(id: string): Promise<Issue | null> {
-    return issueOf(await this.documents.get<IssueValue>(issueDocument(id)));
-  }
-
-  /** All issues as a list shows them. Takes no lock. */
-  async summaries(): Promise<ReadonlyMap<string, IssueSummary>> {
-    return (this.documents.isSettled ? readIndex(this.dir) : null) ?? (await this.#readAll());
   }
 
   /** The one way an issue is changed: see above. Returning what was given changes nothing. */
@@ -161,34 +146,10 @@ export class BoardStore {
   /** From the issues themselves; returns how many there are. */
   async rebuildIndex(): Promise<number> {
     return this.documents.within(async () => {
-      const issues = await this.#readAll();
+      const issues = await this.readAll();
       const seq = await this.documents.lastSeq(EVENTS);
       if (seq > 0) this.#writeIndex(issues, seq);
       return issues.size;
     });
   }
-
-  async #readAll(): Promise<Map<string, IssueSummary>> {
-    const issues = new Map<string, IssueSummary>();
-    for (const document of await this.documents.list("issues")) {
-      const issue = await this.read(document.slice("issues/".length)).catch(skipUnreadable);
-      if (issue !== null) issues.set(issue.id, summaryOf(issue));
-    }
-    return issues;
-  }
-}
-
-/** One bad file does not hide all others; `show` tells what is wrong with it. */
-function skipUnreadable(error: unknown): null {
-  if (error instanceof HoldfastError && (error.code === "E_STORE_CORRUPT" || error.code === "E_FORMAT_UNSUPPORTED"))
-    return null;
-  throw error;
-}
-
-export function issueDocument(id: string): string {
-  return `issues/${id}`;
-}
-
-function issueOf(document: { readonly revision: number; readonly value: IssueValue } | null): Issue | null {
-  return document === null ? null : { ...document.value, revision: document.revision };
 }

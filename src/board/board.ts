@@ -4,9 +4,9 @@
  */
 import { resolve } from "node:path";
 import { Documents } from "../documents/documents.js";
-import { changesOf } from "../documents/watch.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { invalidArgument } from "../support/errors.js";
+import { BoardReader } from "./board-reader.js";
 import { BoardStore, type ChangeOptions } from "./board-store.js";
 import {
   type Claimed,
@@ -20,27 +20,22 @@ import {
 } from "./claims.js";
 import { create } from "./create.js";
 import { requireNoCycle } from "./dependencies.js";
-import type { BoardEvent } from "./events.js";
-import { type BoardExport, exportBoard } from "./export.js";
 import type { Gate, GateRun, NewGate } from "./gate.js";
-import { defineGate, judge, lastRun, listGates, requireGate, runGate } from "./gate-steps.js";
+import { defineGate, judge, runGate } from "./gate-steps.js";
 import { type Imported, type ImportFormat, importIssues } from "./import.js";
 import type { IssueSummary } from "./index-file.js";
 import {
   checkFields,
-  type GateState,
   type Issue,
   type IssuePatch,
   type IssueState,
-  isClosed,
   type NewIssue,
-  notFound,
   parseGateName,
   parseIssueId,
 } from "./issue.js";
-import { checkQuery, type IssuePage, type IssueQuery, select } from "./query.js";
 import { patched } from "./rules.js";
 
+export { BoardReader, openBoardReader, type WaitOptions } from "./board-reader.js";
 export type { ChangeOptions } from "./board-store.js";
 export type { Claimed, ClaimOptions, NextOptions } from "./claims.js";
 export type { BoardEvent, BoardEventName } from "./events.js";
@@ -61,45 +56,23 @@ export type {
 } from "./issue.js";
 export type { IssuePage, IssueQuery, IssueSort } from "./query.js";
 
-export interface WaitOptions {
-  readonly signal?: AbortSignal;
-}
-
 /**
  * Changes throw `E_LOCK_CONFLICT` when somebody else has claimed the issue, `E_LOCK_EXPIRED` or `E_LOCK_NOT_HELD` when
  * the claim of the token is over, `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, and what the documents throw.
  */
-export class Board implements AsyncDisposable {
+export class Board extends BoardReader {
   readonly #store: BoardStore;
 
   /** @internal Use `openBoard`. */
   constructor(store: BoardStore) {
+    super(store);
     this.#store = store;
-  }
-
-  get dir(): string {
-    return this.#store.dir;
   }
 
   async add(fields: NewIssue): Promise<Issue> {
     checkFields(fields);
     if (fields.title === undefined) throw invalidArgument("title", "some words");
     return create(this.#store, fields);
-  }
-
-  /** The issue as it is now. Takes no lock. `E_NOT_FOUND`, `E_STORE_CORRUPT`, `E_FORMAT_UNSUPPORTED`. */
-  async get(id: string): Promise<Issue> {
-    const issue = await this.#store.read(parseIssueId(id));
-    if (issue === null) throw notFound("issue", parseIssueId(id));
-    return issue;
-  }
-
-  /** Issues a page at a time. Takes no lock and creates no files. */
-  async list(query: IssueQuery = {}): Promise<IssuePage> {
-    checkQuery(query);
-    const issues = await this.#store.summaries();
-    const found = query.text === undefined ? null : await this.#withText(issues, query.text.toLowerCase());
-    return select(issues, query, ({ id }) => found === null || found.has(id));
   }
 
   /** `E_GATE_BLOCKED` when it would be done before its dependencies and gates, `E_REVISION_CONFLICT`. */
@@ -161,18 +134,8 @@ export class Board implements AsyncDisposable {
     return release(this.#store, parseIssueId(id), options);
   }
 
-  /** Resolves when the issue has one of these states; without any, when it is closed. Rejects with the signal's reason. */
-  async wait(id: string, states: readonly IssueState[] = [], { signal }: WaitOptions = {}): Promise<Issue> {
-    const isThere = (issue: Issue): boolean => (states.length === 0 ? isClosed(issue) : states.includes(issue.state));
-    return this.#until(id, isThere, signal);
-  }
-
   async defineGate(gate: NewGate): Promise<Gate> {
     return defineGate(this.#store, gate);
-  }
-
-  async gates(): Promise<readonly Gate[]> {
-    return listGates(this.#store);
   }
 
   /** A word on a manual gate. `E_FORBIDDEN` for an automatic one. */
@@ -193,73 +156,14 @@ export class Board implements AsyncDisposable {
     return runGate(this.#store, parseIssueId(id), parseGateName(gate), options);
   }
 
-  async lastRun(id: string, gate: string): Promise<GateRun | null> {
-    return lastRun(this.#store, parseIssueId(id), parseGateName(gate));
-  }
-
-  /** Resolves when the gate has been passed or failed. */
-  async waitForGate(id: string, gate: string, { signal }: WaitOptions = {}): Promise<GateState> {
-    const name = parseGateName(gate);
-    const stateOf = (issue: Issue): GateState | undefined => issue.gates[name];
-    const issue = await this.#until(id, (each) => stateOf(each)?.status !== "pending", signal);
-    requireGate(issue, name);
-    return stateOf(issue) ?? { status: "pending", at: null, by: null, note: null };
-  }
-
-  /** What has happened behind this number, oldest first. */
-  async events({ after = 0 }: { readonly after?: number } = {}): Promise<readonly BoardEvent[]> {
-    return (await this.#store.documents.log("events", { after })) as readonly BoardEvent[];
-  }
-
-  /** The board after every change of anything on it, as the number of its last event; the present one at once. */
-  watch({ signal }: WaitOptions = {}): AsyncIterableIterator<number> {
-    return changesOf(
-      this.dir,
-      () => this.#store.documents.lastSeq("events"),
-      (seq) => seq,
-      signal,
-    );
-  }
-
   /** Issues of another tool's file, all in one step; those imported before are left as they are. `E_CYCLE`. */
   async import(text: string, format: ImportFormat): Promise<Imported> {
     return importIssues(this.#store, text, format);
   }
 
-  async export(): Promise<BoardExport> {
-    return exportBoard(this.#store);
-  }
-
   /** Reads every issue and takes a new `index.json` from them; for when files were changed by other hands. */
   async rebuildIndex(): Promise<number> {
     return this.#store.rebuildIndex();
-  }
-
-  /** Lets the files go. What is claimed stays claimed. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#store.documents.close();
-  }
-
-  async #until(id: string, isThere: (issue: Issue) => boolean, signal: AbortSignal | undefined): Promise<Issue> {
-    const known = parseIssueId(id);
-    const looks = changesOf(
-      this.dir,
-      () => this.get(known),
-      (issue) => issue.revision,
-      signal,
-    );
-    for await (const issue of looks) if (isThere(issue)) return issue;
-    throw signal?.reason;
-  }
-
-  async #withText(issues: ReadonlyMap<string, IssueSummary>, text: string): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    for (const { id, title } of issues.values()) {
-      const isInTitle = title.toLowerCase().includes(text);
-      const issue = isInTitle ? null : await this.#store.read(id).catch(() => null);
-      if (isInTitle || issue?.description.toLowerCase().includes(text)) found.add(id);
-    }
-    return found;
   }
 }
 

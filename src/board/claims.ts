@@ -27,11 +27,13 @@ export interface ClaimOptions {
   /** How long to wait for another claim to end. Default 0. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
-  /** @internal Keeps the token before the claim is made, so that a crash cannot lose it. */
-  readonly keepToken?: (token: string, resource: string) => void;
+  /** Called with the lease token just before the claim is made, so that a crash cannot lose it. */
+  readonly keepToken?: (token: string) => void;
 }
 
-export interface NextOptions extends Pick<ClaimOptions, "ttl" | "keepToken"> {
+export interface NextOptions extends Pick<ClaimOptions, "ttl"> {
+  /** As in `ClaimOptions`, with the issue that is tried. */
+  readonly keepToken?: (token: string, id: string) => void;
   readonly labels?: readonly string[];
   readonly assignee?: string;
 }
@@ -90,7 +92,11 @@ async function tryClaim(board: BoardStore, commit: Commit, id: string, options: 
   if (!(await commit(plain, (tx) => canBegin(board, tx, id)))) return null;
   let lease: Lease;
   try {
-    lease = await take(board, id, { ...options, wait: 0 });
+    const { ttl, keepToken } = options;
+    lease = await take(board, id, {
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(keepToken === undefined ? {} : { keepToken: (token: string) => keepToken(token, id) }),
+    });
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "E_LOCK_CONFLICT") return null;
     throw error;
@@ -138,13 +144,14 @@ export async function letGo(board: BoardStore, id: string, token: string): Promi
 }
 
 async function take(board: BoardStore, id: string, options: ClaimOptions): Promise<Lease> {
-  const { ttl, wait = 0, signal } = options;
+  const { ttl, wait = 0, signal, keepToken } = options;
   return board.holdfast.acquire(issueKey(id), {
     detached: true,
     wait,
     metadata: { issue: id },
     ...(ttl === undefined ? {} : { ttl }),
     ...(signal === undefined ? {} : { signal }),
+    ...(keepToken === undefined ? {} : { keepToken }),
   });
 }
 

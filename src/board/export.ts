@@ -1,7 +1,7 @@
 /** The whole board as one JSON value. */
-import type { BoardStore } from "./board-store.js";
+import type { BoardFiles } from "./board-files.js";
 import type { Gate } from "./gate.js";
-import { listGates } from "./gate-steps.js";
+import { listGates } from "./gate-files.js";
 import { compareIds } from "./index-file.js";
 import type { Issue } from "./issue.js";
 
@@ -13,7 +13,7 @@ export interface BoardExport {
 }
 
 /** Takes no lock: each issue is as it was at one moment, not all at the same. An unreadable one is an error. */
-export async function exportBoard(board: BoardStore): Promise<BoardExport> {
+export async function exportBoard(board: BoardFiles): Promise<BoardExport> {
   const ids = (await board.documents.list("issues")).map((document) => document.slice("issues/".length));
   const issues: Issue[] = [];
   for (const id of ids.sort(compareIds)) {

@@ -3,20 +3,9 @@ import { dirname } from "node:path";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { BoardStore, ChangeOptions } from "./board-store.js";
 import { type Gate, type GateRegistry, type GateRun, makeGate, type NewGate } from "./gate.js";
+import { findGate, requireGate, runDocument } from "./gate-files.js";
 import { type GateStatus, type Issue, notFound } from "./issue.js";
 import { type CommandResult, runCommand } from "./run-command.js";
-
-/** The gates of the registry by name, sorted. Takes no lock. */
-export async function listGates(board: BoardStore): Promise<readonly Gate[]> {
-  const registry = await board.documents.get<GateRegistry>("gates");
-  return Object.values(registry?.value.gates ?? {}).sort((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-export async function findGate(board: BoardStore, name: string): Promise<Gate> {
-  const gate = (await listGates(board)).find((each) => each.name === name);
-  if (gate === undefined) throw notFound("gate", name);
-  return gate;
-}
 
 /** `E_INVALID_ARGUMENT` when there is one of that name. */
 export async function defineGate(board: BoardStore, wanted: NewGate): Promise<Gate> {
@@ -43,7 +32,7 @@ export async function judge(
   if (gate.kind === "automatic")
     throw new HoldfastError("E_FORBIDDEN", `gate ${name} is automatic: its command decides`, {
       details: { gate: name, issue: id },
-      next: [`holdfast gate run ${name} ${id}`],
+      next: [`holdfast gate run ${id} ${name}`],
     });
   return settleGate(board, id, name, status, options);
 }
@@ -120,22 +109,5 @@ async function settleGate(
     if (options.run !== undefined) tx.put(runDocument(id, name), options.run);
     const state = { status, at: board.now(), by: board.owner, note: options.note ?? null };
     return { ...issue, gates: { ...issue.gates, [name]: state } };
-  });
-}
-
-/** The last run of an automatic gate for an issue, or null. */
-export async function lastRun(board: BoardStore, id: string, name: string): Promise<GateRun | null> {
-  return (await board.documents.get<GateRun>(runDocument(id, name)))?.value ?? null;
-}
-
-function runDocument(id: string, gate: string): string {
-  return `runs/${id}/${gate}`;
-}
-
-export function requireGate(issue: Issue, name: string): void {
-  if (Object.hasOwn(issue.gates, name)) return;
-  throw new HoldfastError("E_NOT_FOUND", `issue ${issue.id} has no gate ${name}`, {
-    details: { issue: issue.id, gate: name },
-    next: [`holdfast issue update ${issue.id} --add-gate ${name}`],
   });
 }

@@ -49,9 +49,13 @@ export function requireOpenWay(board: BoardStore, tx: Transaction, issue: IssueV
     details: { issue: issue.id, dependencies, gates },
     next: [
       ...dependencies.map((id) => `holdfast issue close ${id}`),
-      ...gates.map(
-        ({ gate }) => `holdfast issue gate pass ${issue.id} ${gate}   (or: holdfast gate run ${gate} ${issue.id})`,
-      ),
+      ...gates.map(({ gate }) => stepTo(tx, issue.id, gate)),
     ],
   });
+}
+
+/** What to type for a gate that is not passed. */
+function stepTo(tx: Transaction, id: string, gate: string): string {
+  const isAutomatic = tx.get<GateRegistry>("gates")?.value.gates[gate]?.kind === "automatic";
+  return isAutomatic ? `holdfast gate run ${id} ${gate}` : `holdfast issue gate pass ${id} ${gate}`;
 }

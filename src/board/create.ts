@@ -38,12 +38,18 @@ export async function createAll(board: BoardStore, drafts: readonly Draft[]): Pr
 export function makeAll(board: BoardStore, tx: Transaction, drafts: readonly Draft[]): readonly Issue[] {
   const ids = takeIds(board, tx, drafts.length);
   const named = new Map(drafts.flatMap(({ key }, at) => (key === undefined ? [] : [[key, ids[at] ?? ""] as const])));
+  const wanted = drafts.map(({ fields }, at) =>
+    [...new Set(fields.dependencies ?? [])].map((each) => {
+      const id = named.get(each) ?? parseIssueId(each);
+      // Before anything is made: an id that is only now given out is no issue to depend on.
+      if (!named.has(each) && board.find(tx, id) === null) throw missing(ids[at] ?? "", id);
+      return id;
+    }),
+  );
   const made = drafts.map(({ fields }, at) => {
-    const dependencies = [...new Set(fields.dependencies ?? [])].map((each) => named.get(each) ?? parseIssueId(each));
+    const dependencies = wanted[at] ?? [];
     return board.put(tx, null, newIssue(board, tx, ids[at] ?? "", { ...fields, dependencies }), "created");
   });
-  for (const { id, dependencies } of made)
-    for (const dependency of dependencies) if (board.find(tx, dependency) === null) throw missing(id, dependency);
   if (named.size > 0) requireAcyclic(ids, (id) => board.find(tx, id)?.dependencies ?? null);
   return made;
 }

@@ -51,6 +51,9 @@ describe("the board", () => {
     ])
       await expect(board.add(bad as never), JSON.stringify(bad)).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
     await expect(board.add({ title: "x", dependencies: ["99"] })).rejects.toMatchObject({ code: "E_NOT_FOUND" });
+    await expect(board.add({ title: "x", dependencies: ["1"] }), "itself").rejects.toMatchObject({
+      code: "E_NOT_FOUND",
+    });
     await expect(board.add({ title: "x", gates: ["none"] })).rejects.toMatchObject({ code: "E_NOT_FOUND" });
     expect((await board.list()).total).toBe(0);
   });

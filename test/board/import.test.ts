@@ -22,7 +22,10 @@ describe("import and export", () => {
     expect(bySource.get("2")?.dependencies).toEqual([idOf("1"), idOf("2.1"), idOf("2.2")]);
     expect(bySource.get("2.2")?.dependencies).toEqual([idOf("2.1")]);
     expect(bySource.get("2")?.description).toContain("Test strategy: ");
-    expect(bySource.get("3")).toMatchObject({ state: "backlog", context: { missing_dependencies: ["99"], tag: "master" } });
+    expect(bySource.get("3")).toMatchObject({
+      state: "backlog",
+      context: { missing_dependencies: ["99"], tag: "master" },
+    });
     expect(bySource.get("4")).toMatchObject({ state: "rejected" });
     expect((await place.board.list({ ready: true })).issues.map(({ id }) => id)).toEqual(["1", idOf("2.1")]);
     await expectSoundBoard(place.board);

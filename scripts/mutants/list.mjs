@@ -391,6 +391,8 @@ export const MUTANTS = [
     find: "      assertFree(database, clock);",
     replace: "",
     tests: cli("workspace", "STORE-5"),
+  },
+  {
     name: "documents-guard",
     about: "documents: everybody is let in at once",
     file: "src/documents/documents.ts",

@@ -116,7 +116,7 @@ export class BoardStore extends BoardFiles {
   #asAnyone(id: string): Around {
     return async (write) => {
       try {
-        return await this.holdfast.home.store.fence.commitFree([issueKey(id)], write);
+        return await this.#whileFree(id, write);
       } catch (error) {
         if (!(error instanceof HoldfastError) || error.code !== "E_LOCK_CONFLICT") throw error;
         const contention = error.details.contention as { owner?: string; lease_remaining_s?: number } | undefined;
@@ -127,6 +127,12 @@ export class BoardStore extends BoardFiles {
         });
       }
     };
+  }
+
+  async #whileFree<T>(id: string, write: () => T): Promise<T> {
+    const { fence } = this.holdfast.home.store;
+    if (fence.commitFree !== undefined) return fence.commitFree([issueKey(id)], write);
+    return this.holdfast.withLock(issueKey(id), { wait: 0 }, (lease) => lease.commit(write));
   }
 
   /** Inside the guard. The change is made already, so a picture that cannot be taken now is no failure of it. */

@@ -25,7 +25,7 @@ export async function create(board: BoardStore, fields: NewIssue): Promise<Issue
 }
 
 /** All of them or none, as one change. Ids are numbers in a row. */
-export async function createAll(board: BoardStore, drafts: readonly Draft[]): Promise<readonly Issue[]> {
+async function createAll(board: BoardStore, drafts: readonly Draft[]): Promise<readonly Issue[]> {
   for (const { fields } of drafts) checkFields({ ...fields, dependencies: [] });
   return board.step((commit) =>
     commit(

@@ -29,7 +29,7 @@ export interface BoardEvent extends LogEntry {
 }
 
 /** Fields that differ, with their new values. `updated_at` stands in the event as `at`. */
-export function changesBetween(before: IssueValue | null, after: IssueValue): Record<string, unknown> {
+function changesBetween(before: IssueValue | null, after: IssueValue): Record<string, unknown> {
   const changed = Object.entries(after).filter(
     ([field, value]) =>
       field !== "updated_at" &&

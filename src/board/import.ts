@@ -8,7 +8,7 @@ import { draftsOfBeads } from "./import-beads.js";
 import { draftsOfTaskMaster } from "./import-task-master.js";
 import { checkFields, type Issue, oneOf } from "./issue.js";
 
-export const IMPORT_FORMATS = ["task-master", "beads"] as const;
+const IMPORT_FORMATS = ["task-master", "beads"] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /** A draft that names where it came from. */

@@ -8,8 +8,7 @@ export type IssueState = (typeof ISSUE_STATES)[number];
 export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-export const GATE_STATUSES = ["pending", "passed", "failed"] as const;
-export type GateStatus = (typeof GATE_STATUSES)[number];
+export type GateStatus = "pending" | "passed" | "failed";
 
 /** How an issue stands with one of its gates. */
 export interface GateState {

@@ -4,7 +4,7 @@ import type { IssueSummary } from "./index-file.js";
 import { compareIds } from "./index-file.js";
 import { ISSUE_STATES, type IssueState, isClosed, oneOf, PRIORITIES } from "./issue.js";
 
-export const ISSUE_SORTS = ["priority", "id", "created", "updated"] as const;
+const ISSUE_SORTS = ["priority", "id", "created", "updated"] as const;
 export type IssueSort = (typeof ISSUE_SORTS)[number];
 
 /** Which issues, in which order. Without a state, those that are not closed… unless `all`. */

@@ -32,7 +32,7 @@ export function newGates(tx: Transaction, names: readonly string[]): Record<stri
 }
 
 /** `E_GATE_BLOCKED`, listing what is in the way of `done`. */
-export function requireOpenWay(board: BoardStore, tx: Transaction, issue: IssueValue): void {
+function requireOpenWay(board: BoardStore, tx: Transaction, issue: IssueValue): void {
   const dependencies = issue.dependencies.filter((id) => {
     const dependency = board.find(tx, id);
     return dependency === null || !isClosed(dependency);

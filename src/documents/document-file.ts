@@ -8,9 +8,9 @@ import { removeFile, writeFully } from "../support/durable-file.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { exchangeFiles } from "../support/exchange-files.js";
 
-export const DOCUMENT_SCHEMA = 1;
+const DOCUMENT_SCHEMA = 1;
 
-export type Value = { readonly [name: string]: unknown };
+type Value = { readonly [name: string]: unknown };
 
 /** A document as it was at one moment. */
 export interface StoredDocument<V extends object = Value> {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 /** A file that is replaced. `before` and `after` name contents; null means that there is no file. */
-export interface DocumentWrite {
+interface DocumentWrite {
   readonly id: string;
   readonly before: string | null;
   readonly after: string | null;

@@ -2,6 +2,7 @@
 // read it is in docs/benchmarks.md. A missed goal is reported, not an error, unless --check asks for that.
 import { parseArgs } from "node:util";
 import { auditChain } from "./lines/audit-chain.mjs";
+import { board } from "./lines/board.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
@@ -10,7 +11,7 @@ import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish };
+const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish, board };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

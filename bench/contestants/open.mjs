@@ -1,5 +1,7 @@
 // Everything that can be measured, by name. A contestant keeps its files in a folder of its own and offers
 // `take(keys)`, whose result has `release()`, and `close()`.
+import { openBoardIn } from "./board.mjs";
+import { openAtomicCounter, openDocumentCounter, openLockfileCounter } from "./counters.mjs";
 import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
@@ -20,6 +22,10 @@ const CONTESTANTS = {
   "kernel-lock": openKernelLock,
   publisher: openPublisher,
   "bare-script": openBareScript,
+  "document-counter": openDocumentCounter,
+  "lockfile-counter": openLockfileCounter,
+  "atomic-counter": openAtomicCounter,
+  board: openBoardIn,
 };
 
 export async function openContestant(name, folder) {

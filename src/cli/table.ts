@@ -8,6 +8,7 @@
  * A module that a command starts as a thread or process of its own is an entry of the bundle: see scripts/build.mjs.
  */
 import type { CommandRow } from "./row.js";
+import { BOARD } from "./rows/board.js";
 import { DELIVERABLES } from "./rows/deliverables.js";
 import { FACES } from "./rows/faces.js";
 import { LEASES } from "./rows/leases.js";
@@ -24,6 +25,7 @@ export const TABLE: readonly CommandRow[] = [
   ...LEASES,
   ...PUBLISH,
   ...DELIVERABLES,
+  ...BOARD,
   ...RECORD,
   ...FACES,
 ];

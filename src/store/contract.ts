@@ -100,6 +100,11 @@ export interface Fence {
   verify(resource: Key, fencingToken: number): Promise<Grant>;
   /** Runs `write` after the check and before anybody else can take over. */
   commit<T>(grants: readonly GrantRef[], write: () => T): Promise<T>;
+  /**
+   * Runs `write` while nobody holds these, before anybody can begin to. `E_LOCK_CONFLICT` with the report. A store on a
+   * server leaves it out: whoever needs it takes the lock for the write.
+   */
+  commitFree?<T>(resources: readonly Key[], write: () => T): Promise<T>;
 }
 
 /** A row of the caller's own, by column. */

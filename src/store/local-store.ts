@@ -10,6 +10,7 @@ import { acquire } from "./operations/acquire.js";
 import type { OperationContext } from "./operations/context.js";
 import { downgrade, upgrade } from "./operations/convert.js";
 import { end } from "./operations/end.js";
+import { requireFree } from "./operations/free.js";
 import { leave } from "./operations/leave.js";
 import { requireWriters } from "./operations/live-grant.js";
 import { release } from "./operations/release.js";
@@ -87,6 +88,14 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
         requireWriters(view, grants);
         return { result: runAtOnce(write), changes: null };
       }),
+    commitFree: (resources, write) =>
+      transact(
+        resources.map((resource) => ({ resource })),
+        (view) => {
+          for (const resource of resources) requireFree(view, resource, context);
+          return { result: runAtOnce(write), changes: null };
+        },
+      ),
   };
 
   return {

@@ -1,0 +1,161 @@
+/**
+ * The board's documents and the lock store behind its claims, and the one way an issue is changed:
+ *
+ *   1  the claim is renewed, when the caller presents its token: use keeps it alive. A lapsed one stays lapsed
+ *   2  the guard of the board
+ *   3  the guard of the lock store: with a token, its grant is current and unexpired; without, nobody holds the issue
+ *   4  read, change, event, journal (see documents.ts): both guards are held until the journal has it
+ *
+ * Nobody takes the board's guard inside the lock store's, so the two cannot wait for each other.
+ */
+import { statSync } from "node:fs";
+import { type Around, type Commit, type Documents, requireRevision, type Transaction } from "../documents/documents.js";
+import { logPath } from "../documents/names.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { GrantRef } from "../store/contract.js";
+import { HoldfastError } from "../support/errors.js";
+import { hashLeaseToken } from "../support/lease-token.js";
+import { BoardFiles, issueDocument, issueOf } from "./board-files.js";
+import { type BoardEventName, eventOf } from "./events.js";
+import { type IssueSummary, isDue, writeIndex } from "./index-file.js";
+import { type Issue, type IssueValue, issueKey, notFound } from "./issue.js";
+
+export interface ChangeOptions {
+  /** The lease token of the claim. */
+  readonly token?: string;
+  /** The revision the caller has seen. */
+  readonly ifRevision?: number;
+}
+
+const EVENTS = "events";
+
+export class BoardStore extends BoardFiles {
+  readonly holdfast: Holdfast;
+
+  constructor(documents: Documents, holdfast: Holdfast) {
+    super(documents, holdfast.home.clock);
+    this.holdfast = holdfast;
+  }
+
+  get owner(): string {
+    return this.holdfast.owner;
+  }
+
+  /** The one way an issue is changed: see above. Returning what was given changes nothing. */
+  async change(
+    id: string,
+    event: BoardEventName,
+    { token, ifRevision }: ChangeOptions,
+    change: (issue: Issue, tx: Transaction) => IssueValue,
+  ): Promise<Issue> {
+    if ((await this.read(id)) === null) throw notFound("issue", id);
+    const around = token === undefined ? this.#asAnyone(id) : await this.asClaimer(id, token);
+    return this.step((commit) =>
+      commit(around, (tx) => {
+        const issue = this.require(tx, id);
+        if (ifRevision !== undefined) requireRevision(`issue ${id}`, issue.revision, ifRevision);
+        return this.put(tx, issue, change(issue, tx), event);
+      }),
+    );
+  }
+
+  /** A step under the board's guard that may take claims; keeps the index up. */
+  async step<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
+    return this.documents.within(async (commit) => {
+      const result = await work(commit);
+      await this.#keepIndex();
+      return result;
+    });
+  }
+
+  /** The issue inside a step. `E_NOT_FOUND`. */
+  require(tx: Transaction, id: string): Issue {
+    const issue = issueOf(tx.get<IssueValue>(issueDocument(id)));
+    if (issue === null) throw notFound("issue", id);
+    return issue;
+  }
+
+  find(tx: Transaction, id: string): Issue | null {
+    return issueOf(tx.get<IssueValue>(issueDocument(id)));
+  }
+
+  /** Writes it with its event; null as `before` for a new one. */
+  put(tx: Transaction, before: Issue | null, after: IssueValue | Issue, event: BoardEventName): Issue {
+    const { revision: _, ...value } = { revision: 0, ...after };
+    if (before !== null && JSON.stringify({ ...before, revision: 0 }) === JSON.stringify({ ...value, revision: 0 }))
+      return before;
+    const stamped: IssueValue = { ...value, updated_at: this.now() };
+    const revision = tx.put(issueDocument(value.id), stamped);
+    const issue: Issue = { ...stamped, revision };
+    tx.append(EVENTS, eventOf(event, before, issue, this.owner));
+    return issue;
+  }
+
+  /** Renews the claim, and gives the way to commit under it. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`. */
+  async asClaimer(id: string, token: string): Promise<Around> {
+    const { store } = this.holdfast.home;
+    const ref = await this.grantOf(id, token);
+    await store.locks.renew([ref], null);
+    return (write) => store.fence.commit([ref], write);
+  }
+
+  async grantOf(id: string, token: string): Promise<GrantRef> {
+    const resource = issueKey(id);
+    const tokenHash = hashLeaseToken(token);
+    const { grants } = await this.holdfast.home.store.reader.inspect(resource);
+    const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
+    if (grant !== undefined) return { resource, lockId: grant.lockId, tokenHash };
+    const other = grants.find((each) => each.resource === resource);
+    throw new HoldfastError(
+      "E_LOCK_NOT_HELD",
+      `your claim on issue ${id} is over${other === undefined ? "" : `; ${other.owner} has it now`}`,
+      { details: { issue: id, resource }, next: [`holdfast issue claim ${id}`] },
+    );
+  }
+
+  #asAnyone(id: string): Around {
+    return async (write) => {
+      try {
+        return await this.#whileFree(id, write);
+      } catch (error) {
+        if (!(error instanceof HoldfastError) || error.code !== "E_LOCK_CONFLICT") throw error;
+        const contention = error.details.contention as { owner?: string; lease_remaining_s?: number } | undefined;
+        throw new HoldfastError("E_LOCK_CONFLICT", `issue ${id} is claimed by ${contention?.owner ?? "somebody"}`, {
+          cause: error,
+          details: { ...error.details, issue: id },
+          next: [`Wait until it is released: holdfast lock wait issue:${id}`],
+        });
+      }
+    };
+  }
+
+  async #whileFree<T>(id: string, write: () => T): Promise<T> {
+    const { fence } = this.holdfast.home.store;
+    if (fence.commitFree !== undefined) return fence.commitFree([issueKey(id)], write);
+    return this.holdfast.withLock(issueKey(id), { wait: 0 }, (lease) => lease.commit(write));
+  }
+
+  /** Inside the guard. The change is made already, so a picture that cannot be taken now is no failure of it. */
+  async #keepIndex(): Promise<void> {
+    try {
+      const seq = await this.documents.lastSeq(EVENTS);
+      if (seq > 0 && isDue(this.dir, seq)) this.#writeIndex(await this.summaries(), seq);
+    } catch {
+      // The old picture and the events since are as good.
+    }
+  }
+
+  #writeIndex(issues: ReadonlyMap<string, IssueSummary>, seq: number): void {
+    writeIndex(this.dir, issues.values(), seq, statSync(logPath(this.dir, EVENTS)).size);
+  }
+
+  /** From the issues themselves; returns how many there are. */
+  async rebuildIndex(): Promise<number> {
+    return this.documents.within(async () => {
+      const issues = await this.readAll();
+      const seq = await this.documents.lastSeq(EVENTS);
+      if (seq > 0) this.#writeIndex(issues, seq);
+      return issues.size;
+    });
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Claims: a detached lease on `issue:ID` in the lock store, and in the issue who has it.
+ *
+ * The lease is what counts. It is taken first, and the issue is written under it; a crash in between leaves a lease that
+ * nobody knows the token of, which runs out. Giving back is the other way round: the issue is written under the lease,
+ * then the lease is released; a crash in between leaves, again, a lease that runs out.
+ */
+import type { Around, Commit, Transaction } from "../documents/documents.js";
+import type { Duration } from "../lease/duration.js";
+import type { Lease } from "../lease/lease.js";
+import { HoldfastError } from "../support/errors.js";
+import type { BoardStore, ChangeOptions } from "./board-store.js";
+import type { IssueSummary } from "./index-file.js";
+import { type Issue, type IssueState, isClosed, issueKey, notFound } from "./issue.js";
+import { dependsOnNothingOpen, isReady, orderBy } from "./query.js";
+
+/** A claim just taken. The token proves it; it is told once. */
+export interface Claimed {
+  readonly issue: Issue;
+  readonly token: string;
+  readonly lease_expires_at: string;
+}
+
+export interface ClaimOptions {
+  /** How long it lasts without use. Default 15 min. */
+  readonly ttl?: Duration;
+  /** How long to wait for another claim to end. Default 0. */
+  readonly wait?: Duration;
+  readonly signal?: AbortSignal;
+  /** Called with the lease token just before the claim is made, so that a crash cannot lose it. */
+  readonly keepToken?: (token: string) => void;
+}
+
+export interface NextOptions extends Pick<ClaimOptions, "ttl"> {
+  /** As in `ClaimOptions`, with the issue that is tried. */
+  readonly keepToken?: (token: string, id: string) => void;
+  readonly labels?: readonly string[];
+  readonly assignee?: string;
+}
+
+export async function claim(board: BoardStore, id: string, options: ClaimOptions): Promise<Claimed> {
+  if ((await board.read(id)) === null) throw notFound("issue", id);
+  const lease = await take(board, id, options);
+  return orGiveBack(lease, () =>
+    board.step(async (commit) => ({
+      ...told(lease),
+      issue: await commit(under(lease), (tx) => {
+        const issue = board.require(tx, id);
+        if (isClosed(issue)) throw closed(issue);
+        return claimed(board, tx, issue, lease);
+      }),
+    })),
+  );
+}
+
+/**
+ * The best issue that can be begun, claimed in one step under the board's guard, or null when there is none. Ready ones
+ * first, then those whose claim has lapsed.
+ */
+export async function claimNext(board: BoardStore, options: NextOptions): Promise<Claimed | null> {
+  const candidates = await candidatesFor(board, options);
+  if (candidates.length === 0) return null;
+  return board.step(async (commit) => {
+    for (const { id } of candidates) {
+      const got = await tryClaim(board, commit, id, options);
+      if (got !== null) return got;
+    }
+    return null;
+  });
+}
+
+/** In the order in which they should be begun. Takes no lock: whoever claims one looks again. */
+export async function candidatesFor(board: BoardStore, options: NextOptions): Promise<readonly IssueSummary[]> {
+  const { labels = [], assignee } = options;
+  const all = await board.summaries();
+  const fits = [...all.values()]
+    .filter((issue) => labels.every((label) => issue.labels.includes(label)))
+    .filter((issue) => assignee === undefined || issue.assignee === assignee);
+  const ready = fits.filter((issue) => isReady(issue, all)).sort(orderBy("priority"));
+  const begun = fits.filter((issue) => issue.state === "in_progress" && dependsOnNothingOpen(issue, all));
+  const lapsed: IssueSummary[] = [];
+  for (const issue of begun.sort(orderBy("priority"))) if (await isUnclaimed(board, issue.id)) lapsed.push(issue);
+  return [...ready, ...lapsed];
+}
+
+async function isUnclaimed(board: BoardStore, id: string): Promise<boolean> {
+  return (await board.holdfast.inspect(issueKey(id))).state !== "held";
+}
+
+async function tryClaim(board: BoardStore, commit: Commit, id: string, options: NextOptions): Promise<Claimed | null> {
+  const plain: Around = async (write) => write();
+  if (!(await commit(plain, (tx) => canBegin(board, tx, id)))) return null;
+  let lease: Lease;
+  try {
+    const { ttl, keepToken } = options;
+    lease = await take(board, id, {
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(keepToken === undefined ? {} : { keepToken: (token: string) => keepToken(token, id) }),
+    });
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "E_LOCK_CONFLICT") return null;
+    throw error;
+  }
+  return orGiveBack(lease, async () => ({
+    ...told(lease),
+    issue: await commit(under(lease), (tx) => claimed(board, tx, board.require(tx, id), lease)),
+  }));
+}
+
+function canBegin(board: BoardStore, tx: Transaction, id: string): boolean {
+  const issue = board.find(tx, id);
+  if (issue === null || (issue.state !== "ready" && issue.state !== "in_progress")) return false;
+  return issue.dependencies.every((each) => {
+    const dependency = board.find(tx, each);
+    return dependency !== null && isClosed(dependency);
+  });
+}
+
+/** Gives a claim back. The issue becomes `ready` again unless another state is given. */
+export async function release(
+  board: BoardStore,
+  id: string,
+  options: ChangeOptions & { readonly state?: IssueState },
+): Promise<Issue> {
+  const { token } = options;
+  if (token === undefined)
+    throw new HoldfastError("E_LOCK_NOT_HELD", `only its claimer releases issue ${id}, and no token was given`, {
+      details: { issue: id },
+    });
+  const issue = await board.change(id, "released", options, (found) => ({
+    ...found,
+    state: options.state ?? (found.state === "in_progress" ? "ready" : found.state),
+    assignee: null,
+    claim: null,
+  }));
+  await letGo(board, id, token);
+  return issue;
+}
+
+/** The lease alone; the issue has been written. */
+export async function letGo(board: BoardStore, id: string, token: string): Promise<void> {
+  const { store, party } = board.holdfast.home;
+  await store.locks.release([await board.grantOf(id, token)], party);
+}
+
+async function take(board: BoardStore, id: string, options: ClaimOptions): Promise<Lease> {
+  const { ttl, wait = 0, signal, keepToken } = options;
+  return board.holdfast.acquire(issueKey(id), {
+    detached: true,
+    wait,
+    metadata: { issue: id },
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(keepToken === undefined ? {} : { keepToken }),
+  });
+}
+
+function under(lease: Lease): Around {
+  return (write) => lease.commit(write);
+}
+
+function claimed(board: BoardStore, tx: Transaction, issue: Issue, lease: Lease): Issue {
+  const { owner } = board;
+  const claim = { owner, fencing_token: lease.fencingToken, since: board.now() };
+  return board.put(tx, issue, { ...issue, state: "in_progress", assignee: owner, claim }, "claimed");
+}
+
+function told(lease: Lease): Pick<Claimed, "token" | "lease_expires_at"> {
+  return { token: lease.token, lease_expires_at: lease.grants[0]?.lease_expires_at ?? "" };
+}
+
+async function orGiveBack<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await lease.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+function closed({ id, state }: Issue): HoldfastError {
+  return new HoldfastError("E_GATE_BLOCKED", `issue ${id} is ${state}: there is nothing to claim`, {
+    details: { issue: id, state },
+    next: [`holdfast issue update ${id} --state ready`],
+  });
+}

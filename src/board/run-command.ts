@@ -1,0 +1,88 @@
+/**
+ * Running a gate's command: no shell, a process group of its own, no standard input, a time limit. No guard and no lock is
+ * held meanwhile. When the time is up the whole group is ended: TERM, and KILL two seconds later.
+ */
+import { spawn } from "node:child_process";
+
+export interface CommandResult {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly durationMs: number;
+  readonly output: string;
+}
+
+const KILL_AFTER_MS = 2_000;
+const KEEP_BYTES = 32 * 1024;
+
+export function runCommand(
+  command: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv; readonly timeoutMs: number },
+): Promise<CommandResult> {
+  const [program = "", ...args] = command;
+  const startedAt = performance.now();
+  const output = createOutput();
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: options.env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let timedOut = false;
+    let killer: NodeJS.Timeout | undefined;
+    const signalGroup = (signal: NodeJS.Signals): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, signal);
+      } catch {
+        // The group is gone.
+      }
+    };
+    const limit = setTimeout(() => {
+      timedOut = true;
+      signalGroup("SIGTERM");
+      killer = setTimeout(() => signalGroup("SIGKILL"), KILL_AFTER_MS);
+    }, options.timeoutMs);
+    const end = (exitCode: number | null, signal: string | null): void => {
+      clearTimeout(limit);
+      clearTimeout(killer);
+      // What it left running in its group must not write into the verdict of a later run.
+      signalGroup("SIGKILL");
+      const durationMs = Math.round(performance.now() - startedAt);
+      resolve({ exitCode, signal, timedOut, durationMs, output: output.text() });
+    };
+    child.stdout.on("data", output.add);
+    child.stderr.on("data", output.add);
+    child.once("error", (error) => {
+      output.add(Buffer.from(`${error.message}\n`));
+      end(null, null);
+    });
+    child.once("exit", (code, signal) => {
+      // Output still in the pipes belongs to it; a grandchild that keeps them open does not keep us waiting.
+      const ended = new Promise((closed) => child.once("close", closed));
+      const patience = new Promise((over) => setTimeout(over, 200).unref());
+      void Promise.race([ended, patience]).then(() => end(code, signal));
+    });
+  });
+}
+
+/** Keeps the beginning and the end. */
+function createOutput() {
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+  let dropped = 0;
+  return {
+    add(chunk: Buffer): void {
+      const room = KEEP_BYTES - head.length;
+      if (room > 0) head = Buffer.concat([head, chunk.subarray(0, room)]);
+      const rest = room > 0 ? chunk.subarray(room) : chunk;
+      const joined = Buffer.concat([tail, rest]);
+      dropped += Math.max(0, joined.length - KEEP_BYTES);
+      tail = joined.subarray(Math.max(0, joined.length - KEEP_BYTES));
+    },
+    text(): string {
+      const middle = dropped === 0 ? "" : `\n… ${dropped} bytes left out …\n`;
+      return head.toString("utf8") + middle + tail.toString("utf8");
+    },
+  };
+}

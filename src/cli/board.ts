@@ -1,0 +1,106 @@
+/** What the commands of the board share: where it is, who may change an issue, and how an issue is shown. */
+import { join } from "node:path";
+import { type Board, type BoardReader, openBoard, openBoardReader } from "../board/board.js";
+import { issueKey, parseIssueId } from "../board/issue.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import type { TokenFiles } from "../workspace/token-files.js";
+import type { Context } from "./context.js";
+import { tokenAround, tokenFiles } from "./detached.js";
+
+export interface OpenBoard {
+  readonly board: Board;
+  readonly holdfast: Holdfast;
+  readonly files: TokenFiles;
+}
+
+/** The board of the workspace, to change it. */
+export async function openTheBoard(context: Context): Promise<OpenBoard> {
+  const dir = boardFolder(context);
+  const holdfast = await context.openHoldfast();
+  return { holdfast, board: openBoard(holdfast, dir), files: tokenFiles(context, holdfast) };
+}
+
+/** The same to look at it: the store of locks is not even opened. */
+export function readTheBoard(context: Context): BoardReader {
+  return openBoardReader(boardFolder(context));
+}
+
+function boardFolder(context: Context): string {
+  const { root } = context.workspace();
+  if (root !== null) return join(root, ".holdfast", "board");
+  throw new HoldfastError("E_CONFIG", "the board is in a workspace, and there is none here", {
+    details: { field: "root" },
+    next: ["holdfast init"],
+  });
+}
+
+/**
+ * Changes an issue with the claim the caller has on it, if any: the token said, the one around if it holds the issue, or
+ * the one kept for this user and owner. A kept one whose claim is over is refused once, so that whoever lost it learns of
+ * it, and forgotten.
+ */
+export async function changing<T>(
+  context: Context,
+  { holdfast, files }: OpenBoard,
+  change: (id: string, options: { readonly token?: string; readonly ifRevision?: number }) => Promise<T>,
+): Promise<T> {
+  const id = parseIssueId(context.arg("ID"));
+  const key = issueKey(id);
+  const token = context.flags.text("token") ?? (await heldToken(context, holdfast, files, key));
+  const ifRevision = context.flags.integer("if-revision");
+  try {
+    return await change(id, {
+      ...(token === undefined ? {} : { token }),
+      ...(ifRevision === undefined ? {} : { ifRevision }),
+    });
+  } catch (error) {
+    if (token !== undefined && isHoldfastError(error, "E_LOCK_NOT_HELD")) files.forget([key], token);
+    throw error;
+  }
+}
+
+async function heldToken(
+  context: Context,
+  holdfast: Holdfast,
+  files: TokenFiles,
+  key: string,
+): Promise<string | undefined> {
+  const around = tokenAround(context);
+  const kept = files.find(key).map((each) => each.lease_token);
+  for (const token of around === undefined ? kept : [around, ...kept])
+    if (await opens(holdfast, key, token)) return token;
+  return kept[0];
+}
+
+async function opens(holdfast: Holdfast, key: string, token: string): Promise<boolean> {
+  try {
+    await holdfast.borrow(key, token);
+    return true;
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_NOT_HELD")) return false;
+    throw error;
+  }
+}
+
+/** Keeps the token of a claim while it is made, and forgets it when it is not. */
+export async function keepingToken<T>(
+  { files }: OpenBoard,
+  claim: (keepToken: (token: string, id: string) => void) => Promise<T & { readonly token?: string }>,
+): Promise<T & { readonly token?: string }> {
+  const kept: { key: string; token: string }[] = [];
+  const forgetAllBut = (token: string | undefined): void => {
+    for (const each of kept) if (each.token !== token) files.forget([each.key], each.token);
+  };
+  try {
+    const claimed = await claim((token, id) => {
+      files.keep([issueKey(id)], token, new Date());
+      kept.push({ key: issueKey(id), token });
+    });
+    forgetAllBut(claimed.token);
+    return claimed;
+  } catch (error) {
+    forgetAllBut(undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+/** The commands of the board, as agents use them. */
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const TIMEOUT = 120_000;
+let base: string;
+let root: string;
+
+interface Answer {
+  readonly exit: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a command prints
+  readonly data: any;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  readonly error: any;
+}
+
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), "holdfast-board-cli-"));
+  root = join(base, "place");
+  await holdfast("user:a", "init", "--root", root);
+}, TIMEOUT);
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+function holdfast(owner: string, ...words: string[]): Promise<Answer> {
+  const env = { ...process.env, XDG_STATE_HOME: join(base, "state"), HOLDFAST_OWNER: owner, HOLDFAST_LEASE_TOKEN: "" };
+  const at = words.indexOf("--");
+  const args = at < 0 ? [...words, "--json"] : [...words.slice(0, at), "--json", ...words.slice(at)];
+  const child = ["init"].includes(words[0] ?? "") ? args : ["--root", root, ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...child], { env }, (failure, stdout) => {
+      const answer = JSON.parse(stdout);
+      resolve({ exit: failure === null ? 0 : Number(failure.code), data: answer.data, error: answer.error });
+    });
+  });
+}
+
+it("CLI-2 claim, work, gate, close: the day of an agent", { timeout: TIMEOUT }, async () => {
+  const ok = join(base, "ok");
+  expect(
+    (await holdfast("user:a", "gate", "add", "tests", "--timeout", "1m", "--", "test", "-f", ok)).data.gate,
+  ).toMatchObject({
+    kind: "automatic",
+    timeout_s: 60,
+  });
+  await holdfast("user:a", "gate", "add", "review");
+  await holdfast("user:a", "issue", "add", "first", "--priority", "high", "--gate", "tests", "--gate", "review");
+  await holdfast("user:a", "issue", "add", "second", "--dep", "1");
+  const next = await holdfast("agent:7", "issue", "next", "--claim");
+  expect(next.data).toMatchObject({ issue: { id: "1", assignee: "agent:7" }, claim: { owner: "agent:7" } });
+  expect(await holdfast("agent:8", "issue", "next", "--claim")).toMatchObject({
+    exit: 89,
+    error: { code: "E_NOT_FOUND" },
+  });
+  expect(await holdfast("agent:8", "issue", "update", "1", "--title", "x")).toMatchObject({
+    exit: 75,
+    error: { code: "E_LOCK_CONFLICT", details: { contention: { owner: "agent:7" } } },
+  });
+  expect(await holdfast("agent:7", "issue", "close", "1")).toMatchObject({
+    exit: 88,
+    error: { code: "E_GATE_BLOCKED", next: ["holdfast gate run 1 tests", "holdfast issue gate pass 1 review"] },
+  });
+  expect(await holdfast("agent:7", "gate", "run", "1", "tests")).toMatchObject({
+    exit: 88,
+    error: { details: { run: { exit_code: 1 } } },
+  });
+  writeFileSync(ok, "");
+  expect(await holdfast("agent:7", "gate", "run", "1", "tests")).toMatchObject({
+    exit: 0,
+    data: { run: { status: "passed" } },
+  });
+  await holdfast("agent:7", "issue", "gate", "pass", "1", "review", "--note", "fine");
+  expect(await holdfast("user:a", "gate", "wait", "1", "review")).toMatchObject({
+    exit: 0,
+    data: { gate: { status: "passed" } },
+  });
+  expect((await holdfast("agent:7", "issue", "close", "1")).data.issue).toMatchObject({ state: "done", claim: null });
+  expect(await holdfast("user:a", "issue", "wait", "1")).toMatchObject({ exit: 0, data: { issue: { state: "done" } } });
+  expect((await holdfast("user:a", "lock", "list")).data.grants).toEqual([]);
+});
+
+it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () => {
+  expect(await holdfast("user:a", "issue", "dep", "add", "1", "2")).toMatchObject({
+    exit: 88,
+    error: { code: "E_CYCLE" },
+  });
+  expect(await holdfast("user:a", "issue", "update", "2", "--title", "x", "--if-revision", "99")).toMatchObject({
+    exit: 88,
+    error: { code: "E_REVISION_CONFLICT" },
+  });
+  expect(await holdfast("user:a", "issue", "show", "99")).toMatchObject({ exit: 89 });
+  expect(await holdfast("user:a", "issue", "wait", "2", "--wait", "50ms")).toMatchObject({
+    exit: 75,
+    error: { code: "E_LOCK_TIMEOUT" },
+  });
+  expect(await holdfast("user:a", "issue", "release", "2")).toMatchObject({
+    exit: 81,
+    error: { code: "E_LOCK_NOT_HELD" },
+  });
+});
+
+it("CLI-2 lists are under their plural, with next for paging; import and export", { timeout: TIMEOUT }, async () => {
+  const file = join(base, "tasks.json");
+  copyFileSync(new URL("./samples/tasks.json", import.meta.url), file);
+  expect((await holdfast("user:a", "board", "import", file)).data).toMatchObject({ issues: { length: 6 }, skipped: 0 });
+  expect((await holdfast("user:a", "issue", "list", "--limit", "3")).data).toMatchObject({
+    issues: { length: 3 },
+    next: "3",
+    total: 8,
+  });
+  expect((await holdfast("user:a", "issue", "list", "--state", "rejected", "--label", "none")).data.issues).toEqual([]);
+  expect((await holdfast("user:a", "board", "export")).data.issues).toHaveLength(8);
+  expect((await holdfast("user:a", "gate", "list")).data.gates).toHaveLength(2);
+});

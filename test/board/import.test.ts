@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { expectSoundBoard, newPlace, type Place } from "./crowd.js";
+
+const read = (name: string): string => readFileSync(new URL(`./samples/${name}`, import.meta.url), "utf8");
+
+describe("import and export", () => {
+  let place: Place;
+  beforeEach(async () => {
+    place = await newPlace();
+  });
+  afterEach(() => place.close());
+
+  it("takes tasks.json of task-master, with tags, subtasks and dependencies", async () => {
+    await place.board.add({ title: "there before" });
+    const { issues, skipped } = await place.board.import(read("tasks.json"), "task-master");
+    expect(skipped).toBe(0);
+    const bySource = new Map(issues.map((issue) => [issue.context.source_id, issue]));
+    expect([...bySource.keys()]).toEqual(["1", "2", "2.1", "2.2", "3", "4"]);
+    expect(bySource.get("1")).toMatchObject({ title: "Set up the repository", state: "done", priority: "high" });
+    const idOf = (source: string): string => bySource.get(source)?.id ?? "";
+    expect(bySource.get("2")?.dependencies).toEqual([idOf("1"), idOf("2.1"), idOf("2.2")]);
+    expect(bySource.get("2.2")?.dependencies).toEqual([idOf("2.1")]);
+    expect(bySource.get("2")?.description).toContain("Test strategy: ");
+    expect(bySource.get("3")).toMatchObject({
+      state: "backlog",
+      context: { missing_dependencies: ["99"], tag: "master" },
+    });
+    expect(bySource.get("4")).toMatchObject({ state: "rejected" });
+    expect((await place.board.list({ ready: true })).issues.map(({ id }) => id)).toEqual(["1", idOf("2.1")]);
+    await expectSoundBoard(place.board);
+  });
+
+  it("takes the same file again without making anything twice, and adds what is new", async () => {
+    const text = read("tasks.json");
+    await place.board.import(text, "task-master");
+    expect(await place.board.import(text, "task-master")).toEqual({ issues: [], skipped: 6 });
+    const file = JSON.parse(text) as { master: { tasks: unknown[] } };
+    file.master.tasks.push({ id: 5, title: "New", status: "pending", dependencies: [2] });
+    const { issues, skipped } = await place.board.import(JSON.stringify(file), "task-master");
+    expect(skipped).toBe(6);
+    const [second] = (await place.board.list({ text: "Parser" })).issues;
+    expect(issues).toMatchObject([{ title: "New", dependencies: [second?.id] }]);
+  });
+
+  it("takes the JSONL of beads: blocks become dependencies, other links stay in the context", async () => {
+    const { issues } = await place.board.import(read("beads.jsonl"), "beads");
+    const bySource = new Map(issues.map((issue) => [issue.context.source_id, issue]));
+    expect([...bySource.keys()]).toEqual(["bd-a1", "bd-b2", "bd-c3", "bd-d4"]);
+    const idOf = (source: string): string => bySource.get(source)?.id ?? "";
+    expect(bySource.get("bd-b2")).toMatchObject({
+      state: "ready",
+      priority: "critical",
+      labels: ["auth", "bug"],
+      assignee: "kim",
+      dependencies: [idOf("bd-a1")],
+      context: { related: [{ type: "discovered-from", id: "bd-c3" }] },
+    });
+    expect(bySource.get("bd-a1")).toMatchObject({ state: "done" });
+    expect(bySource.get("bd-d4")).toMatchObject({ priority: "low" });
+    expect(bySource.get("bd-c3")?.description).toContain("Acceptance criteria:");
+    await expectSoundBoard(place.board);
+  });
+
+  it("a file that is not what it should be, or has a cycle, changes nothing", async () => {
+    const { board } = place;
+    for (const text of ["", "[]", "{}", '{"tasks":[{"id":1}]}', '{"tasks":[{"title":"x"}]}'])
+      await expect(board.import(text, "task-master"), text).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    for (const text of ["no json", '{"id":"x"}', '{"title":"x"}'])
+      await expect(board.import(text, "beads"), text).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    const cycle = {
+      tasks: [
+        { id: 1, title: "a", dependencies: [2] },
+        { id: 2, title: "b", dependencies: [1] },
+      ],
+    };
+    await expect(board.import(JSON.stringify(cycle), "task-master")).rejects.toMatchObject({ code: "E_CYCLE" });
+    expect((await board.list()).total).toBe(0);
+  });
+
+  it("exports everything", async () => {
+    await place.board.defineGate({ name: "review" });
+    await place.board.import(read("beads.jsonl"), "beads");
+    const all = await place.board.export();
+    expect(all).toMatchObject({ schema_version: 1, gates: [{ name: "review" }] });
+    expect(all.issues.map(({ id }) => id)).toEqual(["1", "2", "3", "4"]);
+  });
+});

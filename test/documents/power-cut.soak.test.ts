@@ -1,0 +1,15 @@
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, it } from "vitest";
+import { newFastFolder } from "./place.js";
+import { livesThroughCuts } from "./power-cut.js";
+
+const HISTORIES = process.env.HOLDFAST_SOAK === "sample" ? 4 : 200;
+let base: string;
+beforeAll(() => {
+  base = newFastFolder();
+});
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+it(`BOARD-2 what was acknowledged is there after a power cut, ${HISTORIES} histories`, async () => {
+  for (let seed = 100; seed < 100 + HISTORIES; seed += 1) await livesThroughCuts(base, seed, 40, 40);
+});

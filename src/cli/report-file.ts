@@ -1,7 +1,7 @@
 /** The JSON of a command whose standard output belongs to somebody else: one document in a file, there whole or not at all. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { replaceFile } from "../support/durable-file.js";
+import { removeQuietly } from "../support/durable-file.js";
 import { type HoldfastError, ioError } from "../support/errors.js";
 import type { Context } from "./context.js";
 
@@ -22,7 +22,7 @@ export function openReport(file: string | undefined, { cwd, command }: Context):
   } catch (error) {
     throw ioError(error, "write into", dirname(path));
   }
-  const write = (document: unknown): void => replaceFile(path, Buffer.from(`${JSON.stringify(document)}\n`), false);
+  const write = (document: unknown): void => writeWhole(path, `${JSON.stringify(document)}\n`);
   return {
     succeeded: (data) => write({ ok: true, command, data }),
     failed: (error, more = {}) => {
@@ -30,4 +30,16 @@ export function openReport(file: string | undefined, { cwd, command }: Context):
       write({ ok: false, command, error: { code, message, retryable, details: { ...details, ...more }, next } });
     },
   };
+}
+
+/** Several commands may name the same file: the last one wins, whole. */
+function writeWhole(path: string, text: string): void {
+  const fresh = `${path}.${process.pid}.new`;
+  try {
+    writeFileSync(fresh, text);
+    renameSync(fresh, path);
+  } catch (error) {
+    removeQuietly(fresh);
+    throw ioError(error, "write", path);
+  }
 }

@@ -7,9 +7,9 @@ import { CommandProcesses, type Heritage } from "./command-processes.js";
 
 /**
  * Far from the numbers that shells and scripts use, and above those that Node closes on exec when it starts: so the proof
- * also gets past programs written for Node.
+ * also gets past programs written for Node. The lower one is for where a process may not have so many.
  */
-const FIRST_DESCRIPTOR = 100;
+const FIRST_DESCRIPTORS = [100, 20] as const;
 
 export interface CommandLine {
   readonly program: string;
@@ -34,21 +34,21 @@ export class StartFailure extends Error {
 /** Once this has returned the command has the proof, and this process no longer has its copy. Throws `StartFailure`. */
 export async function startCommand(line: CommandLine, heritage: Heritage): Promise<CommandProcesses> {
   const hasOwnGroup = !terminalPlace().hasTerminal;
-  const child = await started(line, {
-    env: line.env,
-    cwd: line.cwd,
-    stdio: withProof(heritage),
-    detached: hasOwnGroup,
-  });
+  const [usual, lower] = FIRST_DESCRIPTORS;
+  const options = { env: line.env, cwd: line.cwd, detached: hasOwnGroup };
+  const child =
+    (await started(line, { ...options, stdio: withProof(heritage, usual) }, OUT_OF_RANGE)) ??
+    (await started(line, { ...options, stdio: withProof(heritage, lower) }, null));
+  if (child === null) throw new RangeError("a command is started, or it is said why not");
   const processes = new CommandProcesses(child, hasOwnGroup, heritage);
   heritage.proof?.handOver(child.pid, hasOwnGroup);
   return processes;
 }
 
-function withProof({ proof }: Heritage): SpawnOptions["stdio"] {
+function withProof({ proof }: Heritage, first: number): SpawnOptions["stdio"] {
   if (proof === null) return "inherit";
   const stdio: ("inherit" | "ignore" | number)[] = ["inherit", "inherit", "inherit"];
-  const at = firstFree(FIRST_DESCRIPTOR);
+  const at = firstFree(first);
   while (stdio.length < at) stdio.push("ignore");
   return [...stdio, proof.descriptor];
 }
@@ -63,11 +63,20 @@ function firstFree(from: number): number {
     }
 }
 
-async function started(line: CommandLine, options: SpawnOptions): Promise<ChildProcess & { readonly pid: number }> {
+/** What the system says to the number of a descriptor that it does not allow. */
+const OUT_OF_RANGE = "EINVAL";
+
+/** Null when it could not be started for this reason. */
+async function started(
+  line: CommandLine,
+  options: SpawnOptions,
+  excuse: string | null,
+): Promise<(ChildProcess & { readonly pid: number }) | null> {
   let child: ChildProcess;
   try {
     child = spawn(line.program, line.args, options);
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === excuse) return null;
     throw failureOf(error, line.program);
   }
   const { pid } = child;

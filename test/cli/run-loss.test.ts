@@ -12,8 +12,9 @@ describe("run whose lease is lost", PATIENTLY, () => {
     const child = scene.keep(Number(await run.says(/child (\d+)/)));
     const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
     await admin.break("k", { reason: "test" });
-    expect(await run.finished).toBe(81);
+    expect(await run.ended).toBe(81);
     expect([isGone(child), isGone(command)]).toEqual([true, true]);
+    await run.finished;
     expect(run.err).toContain("lost");
     expect(scene.json("r.json")).toMatchObject({
       ok: false,

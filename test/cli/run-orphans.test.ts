@@ -8,8 +8,8 @@ const CLOSER = `"$NODE" "${fileURLToPath(new URL("../fixtures/run-closer.mjs", i
 const UNTIL_CLOSED = "while test ! -s first; do sleep 0.1; done";
 const PROFILES = { "lease:": "lease", "dal:": "dal", "strict:": "strict" } as const;
 
-/** Says the pid of a grandchild whose own parent has ended. */
-const GRANDCHILD = `sh -c 'sleep 1000 & echo "$!"'; exec sleep 1000`;
+/** Starts a process that leaves the group, and says its pid: only what it inherited ties it to the run. */
+const LEAVER = `setsid sh -c 'echo "$$"; exec sleep 1000' & exec sleep 1000`;
 
 /** Killed as nothing else is: without a moment to clean up. */
 async function killRunner(run: Run): Promise<void> {
@@ -26,8 +26,8 @@ describe("run whose runner is killed", PATIENTLY, () => {
     it(`RUN-1 STALE-1 ${key}: held, expired or not, until the last process has ended`, async () => {
       await using scene = new RunScene();
       const holdfast = await scene.open({ profiles: PROFILES, grace: "10ms" });
-      const run = scene.run([key, "--ttl", "3s"], `echo "cmd $$"; ${GRANDCHILD}`);
-      const grandchild = scene.keep(Number(await run.says(/^(\d+)\n/m)));
+      const run = scene.run([key, "--ttl", "3s"], `echo "cmd $$"; ${LEAVER}`);
+      const leaver = scene.keep(Number(await run.says(/^(\d+)\n/m)));
       const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
       await killRunner(run);
       expect(await holdfast.tryAcquire(key)).toBeNull();
@@ -37,9 +37,9 @@ describe("run whose runner is killed", PATIENTLY, () => {
       killQuietly(command);
       await until("the command has ended", () => isGone(command));
       expect(await holdfast.tryAcquire(key)).toBeNull();
-      killQuietly(grandchild);
+      killQuietly(leaver);
       await until("others get in", async () => (await holdfast.tryAcquire(key)) !== null);
-      expect(isGone(grandchild)).toBe(true);
+      expect(isGone(leaver)).toBe(true);
     });
 
   it("RUN-1 STALE-2 a waiter gets in when the last process has ended, long before the lease is over", async () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { PATIENTLY, RunScene, stateOf, until } from "../runtime/run-scene.js";
+import { killQuietly, PATIENTLY, RunScene, stateOf, until } from "../runtime/run-scene.js";
 
 const LISTENER = fileURLToPath(new URL("../fixtures/run-listener.mjs", import.meta.url));
 
@@ -132,6 +132,18 @@ describe("run", PATIENTLY, () => {
     expect(await run.ended).toBe(143);
     expect((await holdfast.inspect("k")).waiters).toEqual([]);
     expect(scene.has("ran")).toBe(false);
+  });
+
+  it("RUN-1 works where few files may be open", async () => {
+    await using scene = new RunScene();
+    const holdfast = await scene.open();
+    const run = scene.shell(`ulimit -n 90; exec "$NODE" "$MAIN" run k -- sh -c 'echo "$$"; exec sleep 1000'`);
+    const pid = scene.keep(Number(await run.says(/^(\d+)\n/)));
+    run.signal("SIGKILL");
+    await run.ended;
+    expect(await holdfast.tryAcquire("k")).toBeNull();
+    killQuietly(pid);
+    await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
   });
 
   it("RUN-1 works without any standard input", async () => {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RunScene, until } from "./run-scene.js";
 
 const SECTION = `mkdir inside || echo overlap >> bad
-  (sleep 0.1; echo section >> done; rmdir inside || echo gone >> bad) & wait`;
+  (sleep 0.4; echo section >> done; rmdir inside || echo gone >> bad) & wait`;
 
 export async function killRunners({ forMs, runners }: { readonly forMs: number; readonly runners: number }) {
   await using scene = new RunScene();
@@ -17,7 +17,7 @@ export async function killRunners({ forMs, runners }: { readonly forMs: number; 
   const line = async (): Promise<void> => {
     while (performance.now() < over) {
       const run = scene.run(["k", "--wait", "1h"], SECTION);
-      const end = await Promise.race([run.ended, sleep(Math.random() * 900)]);
+      const end = await Promise.race([run.ended, sleep(Math.random() * 1_500)]);
       if (end === undefined) {
         run.signal("SIGKILL");
         killed += 1;

@@ -358,7 +358,7 @@ export const MUTANTS = [
     file: "src/workspace/token-files.ts",
     find: "if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;",
     replace: "",
-    tests: cli("detached", "another user of the system"),
+    tests: { files: ["test/workspace/token-files.test.ts"], only: "another user" },
   },
   {
     name: "presented-token-checked",

@@ -53,17 +53,22 @@ describe("CLI-3: tokens", () => {
     expect((await scene.json(["lock", "release", "mine"])).exit).toBe(81);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("open nothing for another user of the system, not even for root", async () => {
-    for (const path of [scene.dir, scene.root, join(scene.root, ".holdfast")]) chmodSync(path, 0o777);
-    for (const name of readdirSync(join(scene.root, ".holdfast")))
-      chmodSync(join(scene.root, ".holdfast", name), 0o777);
-    const state = join(scene.dir, "state-shared");
-    const env = { XDG_STATE_HOME: state, HOLDFAST_OWNER: "agent:same" };
-    const nobody = { env, uid: 65534 };
-    await scene.data(["lock", "acquire", "users"], nobody);
-    expect((await scene.json(["lock", "release", "users"], { env })).exit).toBe(81);
-    expect((await scene.json(["lock", "release", "users"], nobody)).exit).toBe(0);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    "open nothing for another user of the system, not even for root",
+    async ({ skip }) => {
+      // A clone in a folder of root's own is out of reach for others: then they cannot run the command at all.
+      if ((await scene.run(["--version"], { uid: 65_534, cwd: "/" })).exit !== 0) skip();
+      for (const path of [scene.dir, scene.root, join(scene.root, ".holdfast")]) chmodSync(path, 0o777);
+      for (const name of readdirSync(join(scene.root, ".holdfast")))
+        chmodSync(join(scene.root, ".holdfast", name), 0o777);
+      const state = join(scene.dir, "state-shared");
+      const env = { XDG_STATE_HOME: state, HOLDFAST_OWNER: "agent:same" };
+      const nobody = { env, uid: 65534 };
+      await scene.data(["lock", "acquire", "users"], nobody);
+      expect((await scene.json(["lock", "release", "users"], { env })).exit).toBe(81);
+      expect((await scene.json(["lock", "release", "users"], nobody)).exit).toBe(0);
+    },
+  );
 
   it("said with --token or in the environment choose the grant, and a guess is refused", async () => {
     const read = ["lock", "acquire", "shared", "--mode", "read"];

@@ -373,7 +373,7 @@ export const MUTANTS = [
     about: "a borrowed token releases what a live process holds",
     file: "src/lease/detached-lease.ts",
     find: "if (own.detached) return own;",
-    replace: "if (own !== null) return own;",
+    replace: `if (own.detached || own.lockId !== "") return own;`,
     tests: { files: ["test/lease/reattach.test.ts"], only: "LOCK-10" },
   },
   {

@@ -6,6 +6,7 @@ import { acquireDetached } from "../workspace/detached.js";
 import type { Context, Outcome } from "./context.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";
+import { isTerminal } from "./standard-streams.js";
 
 /** A wait shorter than this needs no word. */
 const SILENT_MS = 400;
@@ -58,7 +59,7 @@ export async function tellingOfTheWait<T>(
   keys: readonly string[],
   work: Promise<T>,
 ): Promise<T> {
-  if (screen.json || screen.quiet || process.stderr.isTTY !== true) return work;
+  if (screen.json || screen.quiet || !isTerminal(2)) return work;
   const timer = setTimeout(() => {
     void tellWhoIsThere(holdfast, keys).then(screen.say, () => undefined);
   }, SILENT_MS);

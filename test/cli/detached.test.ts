@@ -107,7 +107,11 @@ describe("CLI-3: tokens", () => {
 
 describe("CLI-3: what is killed loses nothing", () => {
   it("after the grant and before a word of it: the lock is found again", async () => {
-    const kill = preload("kill-at-output", `process.stdout.write = () => process.kill(process.pid, "SIGKILL");`);
+    const kill = preload(
+      "kill-at-output",
+      `const fs = require("node:fs"); const { writeSync } = fs;
+       fs.writeSync = (fd, ...rest) => (fd === 1 ? process.kill(process.pid, "SIGKILL") : writeSync(fd, ...rest));`,
+    );
     const { exit, stdout } = await scene.run(["lock", "acquire", "killed", "--json"], { preload: kill });
     expect([exit, stdout]).toEqual([null, ""]);
     expect((await scene.inspect("killed")).state).toBe("held");

@@ -381,7 +381,7 @@ export const MUTANTS = [
     about: "a process that cannot be looked at counts as dead",
     file: "src/support/machine.ts",
     find: 'if (found === "hidden") return "unknown";',
-    replace: "",
+    replace: 'if (found === "hidden") return "dead";',
     tests: { files: ["test/support/machine.test.ts"], only: "hidden" },
   },
   {

@@ -99,6 +99,10 @@ describe("CLI-3: tokens", () => {
     await vi.waitUntil(async () => (await scene.inspect("outer")).waiters.length === 1, 60_000);
     const forged = await scene.json(["lock", "acquire", "outer", "--token", "hf_forged", "--wait", "0"]);
     expect([forged.exit, forged.error.code]).toEqual([81, "E_LOCK_NOT_HELD"]);
+    // In the environment it is what an ended run has left: no rights, and no reason to refuse what is free.
+    const env = { HOLDFAST_LEASE_TOKEN: "hf_forged" };
+    expect((await scene.json(["lock", "acquire", "outer", "--wait", "0"], { env })).exit).toBe(75);
+    expect((await scene.json(["lock", "acquire", "elsewhere", "--wait", "0"], { env })).exit).toBe(0);
     waiter.kill("SIGKILL");
     await scene.data(["lock", "release", "outer/inner"]);
     await scene.data(["lock", "release", "outer"]);

@@ -6,6 +6,8 @@ import { HoldfastError } from "../../src/index.js";
 import { findWorkspace } from "../../src/workspace/find.js";
 import { openScene, type Scene } from "./command.js";
 
+const FIRST = expect.objectContaining({ version: 1 });
+
 let scene: Scene;
 beforeAll(async () => {
   scene = await openScene();
@@ -131,7 +133,7 @@ describe("set-up commands", () => {
     expect(answers[3]).toEqual({ entries: [], next: null });
     expect(answers[4]).toEqual({ ok: true, chains: 0, entries: 0, bad: [] });
     expect(answers[5].lease.state).toBe("free");
-    expect(answers[6]).toMatchObject({ applied: false, migrations: [{ version: 1 }] });
+    expect(answers[6]).toMatchObject({ applied: false, migrations: expect.arrayContaining([FIRST]) });
     expect([answers[7].exit, answers[7].error.next]).toEqual([78, ["holdfast init"]]);
     expect(readdirSync(join(root, ".holdfast"))).toEqual([]);
   });
@@ -141,7 +143,10 @@ describe("set-up commands", () => {
     async (kind) => {
       const root = place(`migrate-${kind}`, { store: `${kind}:store` });
       const cwd = { cwd: root };
-      expect(await scene.data(["migrate"], cwd)).toMatchObject({ applied: true, migrations: [{ version: 1 }] });
+      expect(await scene.data(["migrate"], cwd)).toMatchObject({
+        applied: true,
+        migrations: expect.arrayContaining([FIRST]),
+      });
       expect(await scene.data(["migrate", "--dry-run"], cwd)).toMatchObject({ applied: false, migrations: [] });
       await scene.data(["lock", "acquire", "held"], cwd);
       const refused = await scene.json(["migrate", "--uninstall"], cwd);

@@ -358,7 +358,7 @@ export const MUTANTS = [
     file: "src/workspace/token-files.ts",
     find: "if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;",
     replace: "",
-    tests: cli("detached", "another user of the system"),
+    tests: { files: ["test/workspace/token-files.test.ts"], only: "another user" },
   },
   {
     name: "presented-token-checked",
@@ -373,7 +373,7 @@ export const MUTANTS = [
     about: "a borrowed token releases what a live process holds",
     file: "src/lease/detached-lease.ts",
     find: "if (own.detached) return own;",
-    replace: "if (own !== null) return own;",
+    replace: `if (own.detached || own.lockId !== "") return own;`,
     tests: { files: ["test/lease/reattach.test.ts"], only: "LOCK-10" },
   },
   {
@@ -381,7 +381,7 @@ export const MUTANTS = [
     about: "a process that cannot be looked at counts as dead",
     file: "src/support/machine.ts",
     find: 'if (found === "hidden") return "unknown";',
-    replace: "",
+    replace: 'if (found === "hidden") return "dead";',
     tests: { files: ["test/support/machine.test.ts"], only: "hidden" },
   },
   {

@@ -4,6 +4,7 @@ import { contentionHeadline, contentionLines } from "./contention-text.js";
 import { Interrupted } from "./interrupted.js";
 import { nextSteps } from "./next-steps.js";
 import type { Screen } from "./screen.js";
+import { writeError, writeOut } from "./standard-streams.js";
 
 /** Exit code of a bug in holdfast. */
 const BUG = 70;
@@ -20,12 +21,12 @@ interface Failure {
 export function showError(error: unknown, command: string, screen: Screen, words: readonly string[]): number {
   const [failure, exit] = failureOf(error, command, words);
   if (screen.json) {
-    process.stdout.write(`${JSON.stringify({ ok: false, command, error: failure })}\n`);
+    writeOut(`${JSON.stringify({ ok: false, command, error: failure })}\n`);
     return exit;
   }
   if (error instanceof Interrupted) return exit;
-  process.stderr.write(`${textOf(failure, screen)}\n`);
-  if (exit === BUG && error instanceof Error) process.stderr.write(`${error.stack ?? error.message}\n`);
+  writeError(`${textOf(failure, screen)}\n`);
+  if (exit === BUG && error instanceof Error) writeError(`${error.stack ?? error.message}\n`);
   return exit;
 }
 

@@ -8,6 +8,7 @@ import { type Context, createFlags, type Outcome } from "./context.js";
 import { Interrupted } from "./interrupted.js";
 import { type Parsed, parse } from "./parse.js";
 import { createScreen, type Screen } from "./screen.js";
+import { writeOut } from "./standard-streams.js";
 import { TABLE } from "./table.js";
 
 /** Returns the exit code. Never throws. */
@@ -20,7 +21,6 @@ export async function main(words: readonly string[]): Promise<number> {
     noColor: before.includes("--no-color"),
     env,
   });
-  process.stdout.on("error", ignoreClosedPipe);
   let command = before
     .filter((word) => !word.startsWith("-"))
     .slice(0, 2)
@@ -48,12 +48,12 @@ async function carryOut(parsed: Parsed, screen: Screen, ending: Ending): Promise
 
 function show({ data, text, notes = [], exit = 0 }: Outcome, command: string, screen: Screen): number {
   if (screen.json) {
-    if (data !== undefined) process.stdout.write(`${JSON.stringify({ ok: true, command, data })}\n`);
+    if (data !== undefined) writeOut(`${JSON.stringify({ ok: true, command, data })}\n`);
     return exit;
   }
   if (screen.quiet) return exit;
   const words = text?.(screen) ?? "";
-  if (words !== "") process.stdout.write(words.endsWith("\n") ? words : `${words}\n`);
+  if (words !== "") writeOut(words.endsWith("\n") ? words : `${words}\n`);
   for (const note of notes) screen.say(note);
   return exit;
 }
@@ -137,10 +137,4 @@ function listenForSignals({ stops }: Ending): AbortController {
     stops.push(() => process.off(name, stop));
   }
   return controller;
-}
-
-/** `holdfast lock list | head` is no failure. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
 }

@@ -1,4 +1,5 @@
 /** What is written for people: how wide, whether in colour, and tables that fit. JSON goes around all of this. */
+import { isTerminal, writeError, writeOut } from "./standard-streams.js";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
@@ -38,25 +39,24 @@ const WIDEST = 120;
 const WIDTH_ELSEWHERE = 120;
 
 export function createScreen({ json, quiet, noColor, env }: ScreenFacts): Screen {
-  const { stdout } = process;
-  const isTerminal = stdout.isTTY === true;
-  const hasColor = isTerminal && !noColor && !env.NO_COLOR && env.TERM !== "dumb";
+  const onTerminal = isTerminal(1);
+  const hasColor = onTerminal && !noColor && !env.NO_COLOR && env.TERM !== "dumb";
   return {
     get width() {
-      const columns = isTerminal ? stdout.columns || 80 : Number(env.COLUMNS) || WIDTH_ELSEWHERE;
+      const columns = onTerminal ? process.stdout.columns || 80 : Number(env.COLUMNS) || WIDTH_ELSEWHERE;
       return Math.min(WIDEST, Math.max(NARROWEST, columns));
     },
-    isTerminal,
+    isTerminal: onTerminal,
     json,
     quiet,
     paint: (style, text) => (hasColor ? `\u001b[${CODES[style][0]}m${text}\u001b[${CODES[style][1]}m` : text),
     stream(data, text) {
-      if (json) stdout.write(`${JSON.stringify(data)}\n`);
-      else if (!quiet) stdout.write(`${text()}\n`);
+      if (json) writeOut(`${JSON.stringify(data)}\n`);
+      else if (!quiet) writeOut(`${text()}\n`);
     },
     say(text) {
-      if (!json && !quiet) process.stderr.write(`${text}\n`);
+      if (!json && !quiet) writeError(`${text}\n`);
     },
-    write: (text) => void stdout.write(text),
+    write: writeOut,
   };
 }

@@ -2,10 +2,11 @@
 import type { Holdfast } from "../lease/holdfast.js";
 import type { AcquireOptions } from "../lease/options.js";
 import type { Mode } from "../lock/mode.js";
-import { acquireDetached } from "../workspace/detached.js";
+import { acquireDetached, tokensAround } from "../workspace/detached.js";
 import type { Context, Outcome } from "./context.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";
+import { isTerminal } from "./standard-streams.js";
 
 /** A wait shorter than this needs no word. */
 const SILENT_MS = 400;
@@ -13,7 +14,7 @@ const SILENT_MS = 400;
 export async function take(context: Context, how: "acquire" | "steal"): Promise<Outcome> {
   const holdfast = await context.openHoldfast();
   const keys = context.args("KEY");
-  const options = { ...requestOf(context), ...(how === "acquire" ? claimOf(context) : {}) };
+  const options = { ...requestOf(context), ...(how === "acquire" ? await claimOf(context, holdfast) : {}) };
   const lease = await tellingOfTheWait(
     context,
     holdfast,
@@ -38,12 +39,12 @@ function requestOf({ flags, signal }: Context): AcquireOptions {
   };
 }
 
-function claimOf(context: Context): AcquireOptions {
+async function claimOf(context: Context, holdfast: Holdfast): Promise<AcquireOptions> {
   const { flags } = context;
   const wait = flags.text("wait");
   const permits = flags.integer("permits");
-  const around = tokenAround(context);
-  const presenting = flags.list("token").length > 0 ? flags.list("token") : around === undefined ? [] : [around];
+  const said = flags.list("token");
+  const presenting = said.length > 0 ? said : await tokensAround(holdfast, tokenAround(context));
   return {
     presenting,
     ...(wait === undefined ? {} : { wait }),
@@ -58,7 +59,7 @@ export async function tellingOfTheWait<T>(
   keys: readonly string[],
   work: Promise<T>,
 ): Promise<T> {
-  if (screen.json || screen.quiet || process.stderr.isTTY !== true) return work;
+  if (screen.json || screen.quiet || !isTerminal(2)) return work;
   const timer = setTimeout(() => {
     void tellWhoIsThere(holdfast, keys).then(screen.say, () => undefined);
   }, SILENT_MS);

@@ -7,6 +7,7 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import type { AcquireOptions } from "../lease/options.js";
 import { parseKeys } from "../lease/options.js";
+import { findHeld } from "../lease/presented.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
@@ -49,6 +50,13 @@ export async function acquireDetached(
     if (token !== null && isRefused) files.forget(resources, token);
     throw error;
   }
+}
+
+/** The token from the environment, if it holds anything still: a run that has ended leaves its command a stranger. */
+export async function tokensAround(holdfast: Holdfast, around: string | undefined): Promise<readonly string[]> {
+  if (around === undefined) return [];
+  const held = await findHeld(holdfast.home, new Set([hashLeaseToken(around)]));
+  return held.length === 0 ? [] : [around];
 }
 
 export interface Tokens {

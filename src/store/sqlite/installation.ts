@@ -45,9 +45,11 @@ export function createSqliteInstallation(place: string): Installation {
 
 function dropAll(path: string, clock: Clock): boolean {
   const isEmpty = withDatabase(path, (database) => {
-    if (knownVersion(database) === 0) return null;
+    const version = knownVersion(database);
+    if (version === 0) return null;
     if (!database.tryBegin()) throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`);
     try {
+      for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
       assertFree(database, clock);
       for (const table of TABLES) database.exec(`DROP TABLE ${table}`);
       database.exec("PRAGMA user_version = 0");

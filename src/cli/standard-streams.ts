@@ -1,0 +1,43 @@
+/**
+ * Standard output and error, written to directly: the streams of Node cost a start five milliseconds, and whether they
+ * have written everything when the process ends depends on what is behind them. These have.
+ */
+import { fstatSync, writeSync } from "node:fs";
+
+const PAUSE_MS = 1;
+
+/** Returns when all of it is written. A reader that went away (`| head`) ends the process quietly. */
+export function writeOut(text: string): void {
+  if (!writeAll(1, text)) process.exit(0);
+}
+
+export function writeError(text: string): void {
+  writeAll(2, text);
+}
+
+/** Whether a terminal is behind it. Only what might be one is asked. */
+export function isTerminal(fd: 1 | 2): boolean {
+  try {
+    if (!fstatSync(fd).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
+  return (fd === 1 ? process.stdout : process.stderr).isTTY === true;
+}
+
+/** False when nobody reads any more. */
+function writeAll(fd: number, text: string): boolean {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += writeSync(fd, bytes, done);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EPIPE") return false;
+      if (code !== "EAGAIN") throw error;
+      // Somebody has made the pipe non-blocking, and it is full.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+  }
+  return true;
+}

@@ -34,6 +34,14 @@ export function corrupt({ lock, folder }: Places, why: string): HoldfastError {
   });
 }
 
+/** `E_LOCK_EXPIRED` */
+export function lapsed(folder: string): HoldfastError {
+  return new HoldfastError("E_LOCK_EXPIRED", `the lease on ${folder} ended, and it may have changed since`, {
+    details: { path: folder },
+    next: ["Lock it again, look at what is there now, then go on."],
+  });
+}
+
 /** `E_LOCK_NOT_HELD` */
 export function notHeld(folder: string, why: string): HoldfastError {
   return new HoldfastError("E_LOCK_NOT_HELD", `${folder} is not locked by this caller: ${why}`, {

@@ -40,7 +40,7 @@ export interface DoctorReport {
   readonly repaired: readonly Repair[];
 }
 
-export interface Repair {
+interface Repair {
   readonly code: Finding["code"];
   /** What was done, or why it could not be. */
   readonly message: string;

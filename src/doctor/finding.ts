@@ -1,6 +1,6 @@
 /** What the doctor may find. The table is what the runbook is compared with: every code has its line there. */
 
-export type Severity = "error" | "warning" | "info";
+type Severity = "error" | "warning" | "info";
 
 interface FindingFacts {
   readonly category: "workspace" | "store" | "file-system" | "locks" | "audit";

@@ -230,7 +230,7 @@ export interface Manifests {
 }
 
 /** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair. */
-export interface Upkeep {
+interface Upkeep {
   /** Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many. */
   clearUnreadable(resource: Key, party: Party): Promise<number>;
   /** Takes places in line away that have lapsed. Returns how many. */

@@ -133,6 +133,23 @@ describe("a deliverable folder", () => {
     await refusal(deliverable(folder).unlock(), "E_LOCK_NOT_HELD");
   });
 
+  it("FENCE-3: a commit runs only while the lock stands", async () => {
+    const folder = newFolder();
+    const clock = movableClock();
+    const lock = await deliverable(folder, {}, clock).lock({ ttl: "1m", detached: true });
+    expect(await lock.commit(() => 7)).toBe(7);
+    await refusal(
+      lock.commit(async () => undefined),
+      "E_INVALID_ARGUMENT",
+    );
+    clock.pass(MINUTE);
+    const write = () => writeFileSync(join(folder, "late.md"), "late");
+    await refusal(lock.commit(write), "E_LOCK_EXPIRED");
+    await deliverable(folder, { holder: "agent:two" }, clock).lock();
+    await refusal(lock.commit(write), "E_LOCK_NOT_HELD");
+    expect(existsSync(join(folder, "late.md"))).toBe(false);
+  });
+
   it("DELIV-3 STALE-5: automatic and manual recovery leave the same line", async () => {
     const lines = [];
     for (const isManual of [true, false]) {

@@ -1,4 +1,16 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Contention } from "../../src/lock/contention.js";
@@ -131,6 +143,18 @@ describe("a deliverable folder", () => {
     await lock.unlock();
     await lock.unlock();
     await refusal(deliverable(folder).unlock(), "E_LOCK_NOT_HELD");
+  });
+
+  it("DELIV-1: what a crash left linked is not written over: a reader of the old lock sees all of it", async () => {
+    const folder = newFolder();
+    const lock = await deliverable(folder).lock();
+    linkSync(join(folder, "_LOCK.json"), join(folder, ".holdfast", "deliverable", "lock.new"));
+    const reader = openSync(join(folder, "_LOCK.json"), "r");
+    const seen = readLock(folder);
+    await lock.renew();
+    expect(JSON.parse(readFileSync(reader, "utf8"))).toEqual(seen);
+    closeSync(reader);
+    await lock.unlock();
   });
 
   it("FENCE-3: a commit runs only while the lock stands", async () => {

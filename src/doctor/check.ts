@@ -14,6 +14,7 @@ import type { FindingCode } from "./finding.js";
 export interface Patient {
   readonly workspace: Workspace;
   readonly clock: Clock;
+  readonly env: NodeJS.ProcessEnv;
   /** `missing`: there is no store yet. `elsewhere`: it does not lie in files. An error: it could not be opened. */
   readonly store: Examination | "missing" | "elsewhere" | Error;
 }

@@ -13,6 +13,7 @@ import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
 import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
+import { keptTokens } from "./checks/kept-tokens.js";
 import { leftGrants } from "./checks/left-grants.js";
 import { oldProofs } from "./checks/old-proofs.js";
 import { staleTickets } from "./checks/stale-tickets.js";
@@ -31,6 +32,7 @@ export const CHECKS: readonly Check[] = [
   leftGrants,
   staleTickets,
   oldProofs,
+  keptTokens,
   auditChains,
 ];
 
@@ -50,16 +52,18 @@ interface Repair {
 export interface DoctorOptions {
   readonly repair?: boolean;
   readonly checks?: readonly Check[];
+  /** Says where this user's tokens are kept. Default: that of the process. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export async function examine(
   workspace: Workspace,
-  { repair = false, checks = CHECKS }: DoctorOptions = {},
+  { repair = false, checks = CHECKS, env = process.env }: DoctorOptions = {},
 ): Promise<DoctorReport> {
-  const found = await lookAt(workspace, checks);
+  const found = await lookAt(workspace, checks, env);
   if (!repair || !found.some(isSafe)) return { findings: found.map(toFinding), repaired: [] };
   const repaired = await repairAll(workspace, found.filter(isSafe));
-  return { findings: (await lookAt(workspace, checks)).map(toFinding), repaired };
+  return { findings: (await lookAt(workspace, checks, env)).map(toFinding), repaired };
 }
 
 /** When the configuration is what is wrong there is no workspace to look at: that is the finding. */
@@ -67,8 +71,12 @@ export function reportOfConfig({ message, next }: HoldfastError): DoctorReport {
   return { findings: [toFinding({ code: "CONFIG_INVALID", message, next })], repaired: [] };
 }
 
-async function lookAt(workspace: Workspace, checks: readonly Check[]): Promise<readonly Diagnosis[]> {
-  const patient = await admit(workspace);
+async function lookAt(
+  workspace: Workspace,
+  checks: readonly Check[],
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Diagnosis[]> {
+  const patient = await admit(workspace, env);
   try {
     const found: Diagnosis[] = [];
     for (const check of checks) found.push(...(await lookOnce(check, patient)));
@@ -78,10 +86,10 @@ async function lookAt(workspace: Workspace, checks: readonly Check[]): Promise<r
   }
 }
 
-async function admit(workspace: Workspace): Promise<Patient> {
+async function admit(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<Patient> {
   const store = await examineStore(workspace.store).catch((error: unknown) => error as Error);
   const none = storeMark(workspace.store) === null ? "elsewhere" : "missing";
-  return { workspace, clock: createSystemClock(), store: store ?? none };
+  return { workspace, clock: createSystemClock(), env, store: store ?? none };
 }
 
 async function lookOnce(check: Check, patient: Patient): Promise<readonly Diagnosis[]> {

@@ -85,6 +85,11 @@ export const FINDINGS = {
     severity: "info",
     meaning: "Proofs of life are left of processes that are dead and hold nothing.",
   },
+  TOKEN_ORPHAN: {
+    category: "locks",
+    severity: "info",
+    meaning: "A lease token is kept for this user that opens no grant.",
+  },
   AUDIT_BROKEN: {
     category: "audit",
     severity: "error",

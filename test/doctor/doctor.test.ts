@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { CHECKS } from "../../src/doctor/examine.js";
 import { FINDINGS } from "../../src/doctor/finding.js";
 import { isHoldfastError } from "../../src/index.js";
+import { openTokenFiles } from "../../src/workspace/token-files.js";
 import { page } from "../surface/pages.js";
 import { KINDS, type Kind, Ward } from "./scene.js";
 
@@ -84,10 +85,14 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
     rmSync(guard);
     mkdirSync(guard);
   },
+  async TOKEN_ORPHAN(ward) {
+    await ward.use((one) => one.inspect("t"));
+    openTokenFiles(ward.env, ward.url, "agent:one").keep(["t/x"], "hf_gone", new Date(Date.now() - 30 * 3_600_000));
+  },
   STORE_MISSING: async () => undefined,
 };
 
-const REPAIRED = ["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN"];
+const REPAIRED = ["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"];
 
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
   it("finds nothing wrong with a store in use, and touches nothing", async () => {

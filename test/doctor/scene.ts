@@ -36,6 +36,11 @@ export class Ward {
     return this.kind === "sqlite" ? `sqlite:${join(this.home, "holdfast.db")}` : `file:${this.home}`;
   }
 
+  /** With a place of its own for this user's tokens. */
+  get env(): NodeJS.ProcessEnv {
+    return { XDG_STATE_HOME: join(this.root, "state") };
+  }
+
   async open(owner = "agent:one"): Promise<Holdfast> {
     const holdfast = await openHoldfast({ store: this.url, owner, heart: "loop" });
     onTestFinished(() => holdfast.close());
@@ -54,7 +59,8 @@ export class Ward {
 
   examine(options: DoctorOptions = {}) {
     const place = { cwd: this.root, env: {} };
-    return examine(findWorkspace({ root: this.root, store: this.url, owner: "user:doctor" }, place), options);
+    const workspace = findWorkspace({ root: this.root, store: this.url, owner: "user:doctor" }, place);
+    return examine(workspace, { env: this.env, ...options });
   }
 
   /** The codes of what it finds. */

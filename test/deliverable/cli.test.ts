@@ -110,7 +110,8 @@ describe("holdfast deliverable", () => {
     await holdfast(folder, "deliverable", "lock", ".", "--owner", "agent:one");
     const { stderr, exit } = await holdfast(folder, "deliverable", "lock", ".", "--owner", "agent:two");
     expect(exit).toBe(75);
-    expect(stderr).toMatch(/locked by agent:one .*since \d{4}-.*for another \d+ s/s);
+    expect(stderr).toMatch(/held by +agent:one.*since .*lease +\d+ min left/s);
+    expect(stderr).toContain(`holdfast deliverable status ${folder}`);
     const { stdout } = await holdfast(folder, "deliverable", "status", ".");
     expect(stdout).toMatch(/^held DEL-08-05\n/);
     expect(stdout).toContain("none: only the lease counts");

@@ -213,7 +213,7 @@ describe("a lock file that cannot be read", () => {
       await (await deliverable(folder).lock()).unlock();
       writeFileSync(join(folder, "_LOCK.json"), text);
       const one = deliverable(folder);
-      expect((await refusal(one.lock(), "E_STORE_CORRUPT")).next[0]).toContain("deliverable recover");
+      expect((await refusal(one.lock(), "E_STORE_CORRUPT")).next[1]).toContain("deliverable recover");
       await refusal(one.unlock(), "E_STORE_CORRUPT");
       await refusal(one.unlock({ terminate: true }), "E_STORE_CORRUPT");
       expect((await one.status()).state).toBe("corrupt");

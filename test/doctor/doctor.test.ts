@@ -152,7 +152,7 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
   it("STALE-7: an unreadable record is left alone while somebody who may be its holder lives", async () => {
     const ward = new Ward(kind);
     const one = await ward.open();
-    await one.acquire("t/x", { ttl: "1h" });
+    await one.acquire("t/x");
     ward.spoil("t/x", "unreadable");
     const { findings, repaired } = await ward.examine({ repair: true });
     expect(repaired).toEqual([]);
@@ -163,7 +163,7 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
   it("finds places in line that were left, and takes them away", async () => {
     const ward = new Ward(kind);
     const one = await ward.open();
-    await one.acquire("t/x", { ttl: "1h" });
+    await one.acquire("t/x");
     const child = spawn(process.execPath, [HOLDER, ward.url, "t/x", join(ward.root, "elsewhere")], { stdio: "ignore" });
     const ended = once(child, "exit");
     await expect.poll(async () => (await one.inspect("t/x")).waiters.length, { timeout: 30_000 }).toBe(1);

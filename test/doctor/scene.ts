@@ -42,7 +42,8 @@ export class Ward {
   }
 
   async open(owner = "agent:one"): Promise<Holdfast> {
-    const holdfast = await openHoldfast({ store: this.url, owner, heart: "loop" });
+    // No heartbeat while files are compared, however long that takes.
+    const holdfast = await openHoldfast({ store: this.url, owner, heart: "loop", heartbeat: "1h", ttl: "24h" });
     onTestFinished(() => holdfast.close());
     return holdfast;
   }

@@ -1,5 +1,6 @@
 /** Locks of folders, in words. */
 import type { DeliverableRecord, DeliverableStatus, RecoveredLock } from "../deliverable/index.js";
+import { clockTime, secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { columns } from "./text.js";
 
@@ -11,13 +12,15 @@ const REASONS = {
 
 export function recoveredText({ recovery_reason, previous }: RecoveredLock): string {
   const whose =
-    previous === null ? "a lock nobody can read" : `the lock of ${previous.holder} since ${previous.acquired}`;
+    previous === null
+      ? "a lock nobody can read"
+      : `the lock of ${previous.holder} since ${clockTime(previous.acquired)}`;
   return `recovered ${whose}: ${REASONS[recovery_reason]}`;
 }
 
 export function untilText({ last_renewed_at, lease_duration_s, pid }: DeliverableRecord): string {
   const end = new Date(Date.parse(last_renewed_at) + lease_duration_s * 1000).toISOString();
-  return `until ${end}${pid === null ? "" : `, or until process ${pid} ends`}`;
+  return `until ${clockTime(end)}${pid === null ? "" : `, or until process ${pid} ends`}`;
 }
 
 const COLOURS = { free: "green", held: "yellow", expired: "cyan", dead: "cyan", corrupt: "red" } as const;
@@ -29,7 +32,7 @@ export function statusText(status: DeliverableStatus, screen: Screen): string {
     rows.push(
       ["holder", `${lock.holder} on ${lock.host}`],
       ["process", processText(status)],
-      ["since", lock.acquired],
+      ["since", `${clockTime(lock.acquired)}, ${span(secondsSince(lock.acquired))} ago`],
       ["lease", leaseText(status)],
       ["fencing token", String(lock.fencing_token)],
     );
@@ -45,7 +48,7 @@ function processText({ lock, life }: DeliverableStatus): string {
 
 function leaseText({ lease_remaining_s, lock }: DeliverableStatus): string {
   if (lease_remaining_s === 0) return "over";
-  return `${lease_remaining_s} s left of ${lock?.lease_duration_s ?? 0}`;
+  return `${span(lease_remaining_s)} left of ${span(lock?.lease_duration_s ?? 0)}`;
 }
 
 function hintFor({ state, copied, folder }: DeliverableStatus): string | null {

@@ -4,6 +4,7 @@ import type { HoldfastError } from "../support/errors.js";
 const WAIT_LONGER = "2m";
 
 export function nextSteps(error: HoldfastError, command: string, words: readonly string[]): readonly string[] {
+  if (command.startsWith("deliverable ")) return error.next; // A folder is no key, and its errors know the commands.
   const named = keyOf(error);
   const key = named ?? "KEY";
   switch (error.code) {

@@ -8,6 +8,7 @@ import type { RecoveredLock } from "./stale.js";
 /** What the lock asks of its folder. */
 interface Home {
   renew(options: { readonly token: string; readonly ttl?: Duration }): Promise<DeliverableRecord>;
+  commit<T>(write: () => T, options: { readonly token: string }): Promise<T>;
   unlock(options: { readonly token: string; readonly terminate?: boolean }): Promise<void>;
 }
 
@@ -47,6 +48,11 @@ export class DeliverableLock {
   /** Extends the lease from now on. `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD` */
   async renew(ttl?: Duration): Promise<void> {
     this.#record = await this.#home.renew({ token: this.token, ...(ttl === undefined ? {} : { ttl }) });
+  }
+
+  /** Runs a quick, synchronous `write` only if the lock still stands, before anybody else can take over. */
+  async commit<T>(write: () => T): Promise<T> {
+    return this.#home.commit(write, { token: this.token });
   }
 
   /** Frees the folder; a second call does nothing. `E_LOCK_NOT_HELD` when it was taken over meanwhile. */

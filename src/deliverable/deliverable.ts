@@ -9,6 +9,7 @@
 import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../lease/duration.js";
 import { parseOwner } from "../lease/options.js";
+import { isExpired } from "../lock/profile.js";
 import { isoTime } from "../lock/time.js";
 import { type Clock, createSystemClock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
@@ -22,7 +23,7 @@ import type { LogLine } from "./log.js";
 import { boundTo, newRecord } from "./new-record.js";
 import { identityOf, type Places, placesIn } from "./places.js";
 import { type DeliverableRecord, type FoundLock, publicPart, type StoredRecord } from "./record.js";
-import { corrupt, inTheWay, notHeld, notTold } from "./refusals.js";
+import { corrupt, inTheWay, lapsed, notHeld, notTold } from "./refusals.js";
 import { inRoom, type Room, readContent } from "./room.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";
@@ -105,12 +106,7 @@ export class Deliverable {
   async renew({ token, ttl }: HoldOptions & { readonly ttl?: Duration } = {}): Promise<DeliverableRecord> {
     const leaseMs = ttl === undefined ? null : parseDuration(ttl, "ttl", LEASE_LIMITS);
     return this.#inRoom((room) => {
-      const { record, grant, isCopy } = this.#own(room, token);
-      if (isCopy) throw notHeld(this.folder, "its lock came with the folder it was copied from");
-      if (mayRecover(this.#places, { record, grant, isCopy }, room.now)?.reason === "lease_expired")
-        throw new HoldfastError("E_LOCK_EXPIRED", `the lease on ${this.folder} ended, and it may have changed since`, {
-          next: ["Lock it again, look at what is there now, then go on."],
-        });
+      const { record, grant } = this.#live(room, token);
       const renewed: StoredRecord = {
         ...record,
         lease_duration_s: leaseMs === null ? record.lease_duration_s : Math.ceil(leaseMs / 1000),
@@ -127,6 +123,20 @@ export class Deliverable {
       };
       room.renew(renewed);
       return publicPart(renewed);
+    });
+  }
+
+  /**
+   * Runs `write` under the guard after the check that the lock is the caller's and has not lapsed: nobody takes over in
+   * between. For quick, synchronous writes; others wait meanwhile. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`
+   */
+  async commit<T>(write: () => T, { token }: HoldOptions = {}): Promise<T> {
+    return this.#inRoom((room) => {
+      this.#live(room, token);
+      const result = write();
+      if (typeof (result as { then?: unknown } | null | undefined)?.then === "function")
+        throw invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
+      return result;
     });
   }
 
@@ -217,6 +227,14 @@ export class Deliverable {
     const shown = token ?? (record.holder === this.holder ? keptToken(this.#places, record.lock_id) : null);
     if (shown !== null && grant.tokenHash === hashLeaseToken(shown)) return content.lock;
     throw notHeld(this.folder, `${record.holder} holds it (${grant.holderId})`);
+  }
+
+  /** Its own lock, of this folder and not lapsed. */
+  #live(room: Room, token: string | undefined): FoundLock {
+    const lock = this.#own(room, token);
+    if (lock.isCopy) throw notHeld(this.folder, "its lock came with the folder it was copied from");
+    if (isExpired(lock.grant, room.now)) throw lapsed(this.folder);
+    return lock;
   }
 
   #line(room: Room, action: LogLine["action"], fence: number, lockId: string | null): LogLine {

@@ -15,13 +15,16 @@ export function inTheWay(places: Places, { record, grant, isCopy }: FoundLock, n
     holder: record.holder,
   };
   const who = record.pid === null ? "bound to no process" : `process ${record.pid} on ${record.host}`;
-  const again = `Try again after ${contention.retry_after_ms} ms, or leave the folder alone until the lease ends.`;
+  const recover = `holdfast deliverable recover ${places.folder}`;
+  const next = isCopy
+    ? [recover]
+    : [`holdfast deliverable status ${places.folder}`, "Do not write; report the contention."];
   return new HoldfastError(
     "E_LOCK_CONFLICT",
     `${places.folder} is locked by ${record.holder} (${who}) since ${record.acquired}, for another ${seconds} s at most`,
     {
       details: { contention, life: lifeOf(places, grant), copied: isCopy },
-      next: isCopy ? ["The lock came with a copy of another folder: `holdfast deliverable recover` ends it."] : [again],
+      next,
     },
   );
 }
@@ -30,7 +33,15 @@ export function inTheWay(places: Places, { record, grant, isCopy }: FoundLock, n
 export function corrupt({ lock, folder }: Places, why: string): HoldfastError {
   return new HoldfastError("E_STORE_CORRUPT", `${lock} is not readable (${why}): it counts as locked`, {
     details: { path: lock, why },
-    next: [`Make sure that nobody works in the folder, then: holdfast deliverable recover ${folder}`],
+    next: ["Make sure that nobody works in the folder, then:", `holdfast deliverable recover ${folder}`],
+  });
+}
+
+/** `E_LOCK_EXPIRED` */
+export function lapsed(folder: string): HoldfastError {
+  return new HoldfastError("E_LOCK_EXPIRED", `the lease on ${folder} ended, and it may have changed since`, {
+    details: { path: folder },
+    next: [`holdfast deliverable lock ${folder}`, "Look at what is there now, then go on."],
   });
 }
 
@@ -38,7 +49,10 @@ export function corrupt({ lock, folder }: Places, why: string): HoldfastError {
 export function notHeld(folder: string, why: string): HoldfastError {
   return new HoldfastError("E_LOCK_NOT_HELD", `${folder} is not locked by this caller: ${why}`, {
     details: { path: folder },
-    next: ["Act as the holder who locked it (`--owner`), or show its lease token (`--token`)."],
+    next: [
+      `holdfast deliverable status ${folder}`,
+      "Act as the holder who locked it (`--owner`), or show its lease token (`--token`).",
+    ],
   });
 }
 

@@ -12,7 +12,7 @@
  *   4. append the lines to the log
  *   5. replace state.json, without the step; leave the guard
  *
- * A crash before 2 leaves nothing, or a file `.new` that the next one writes over. A crash between 2 and 3 leaves a step
+ * A crash before 2 leaves nothing, or a private file that the next one makes anew. A crash between 2 and 3 leaves a step
  * that was not made: the next one at the guard sees it by the content of `_LOCK.json` and drops it; its number is never
  * used again. A crash between 3 and 5 leaves a step that was made: the next one writes the lines that are missing, after
  * cutting off what was torn. Settling can be interrupted anywhere and starts again. So a lock is never taken over without
@@ -217,8 +217,10 @@ export class Room {
     syncFolder(folder);
   }
 
+  /** Always a file of its own: what a crash left under this name may be linked as the lock that everybody sees. */
   #writeFresh(bytes: Buffer): void {
-    const fd = openSync(this.places.fresh, "w", 0o644);
+    removeFile(this.places.fresh);
+    const fd = openSync(this.places.fresh, "wx", 0o644);
     try {
       writeFully(fd, bytes, 0);
       fsyncSync(fd);

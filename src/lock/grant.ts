@@ -53,6 +53,8 @@ export type Profile = (typeof PROFILES)[number];
 export interface UnreadableGrant {
   readonly resource: Key;
   readonly why: string;
+  /** Written by a newer version: not broken, only not for this one to read. */
+  readonly isNewer?: true;
 }
 
 export interface Want extends Hold {

@@ -4,7 +4,7 @@ import { newNonce, openProofOfLife } from "../support/proof-of-life.js";
 
 async function prove([store = "", key = "", alive = ""]: readonly string[]): Promise<void> {
   const { nonce, identity } = openProofOfLife(alive, newNonce(), { owner: "service:selftest-child" });
-  const holdfast = await openHoldfast({ store, owner: "service:selftest-child", heart: "loop" });
+  const holdfast = await openHoldfast({ store, owner: "service:selftest-child", heart: "loop", wait: "1m" });
   await holdfast.acquire(key, { ttl: "1h" });
   process.stdout.write(`${JSON.stringify({ nonce, identity })}\n`);
   setTimeout(() => process.exit(1), 60_000);

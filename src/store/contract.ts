@@ -234,6 +234,27 @@ export interface Manifests {
   files(manifest: Manifest, after: string | null, limit: number): Promise<readonly ManifestFile[]>;
 }
 
+/** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair. */
+interface Upkeep {
+  /** Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many. */
+  clearUnreadable(resource: Key, party: Party): Promise<number>;
+  /** Takes places in line away that have lapsed. Returns how many. */
+  dropStaleTickets(tree: Key): Promise<number>;
+}
+
+/** A store that is only looked at: nothing is created, opened for writing, migrated or repaired. */
+export interface Examination {
+  readonly reader: Reader;
+  readonly settings: Settings;
+  /** Where its proofs of life lie. */
+  readonly proofs: string;
+  /** The files whose kernel locks guard it. */
+  readonly guards: readonly string[];
+  /** What is wrong with the files themselves, in words. */
+  integrity(): readonly string[];
+  close(): void;
+}
+
 /** Wakes whoever waits for a change: in this process at once, in others through the system. */
 export interface WakeUps {
   /** Calls `onWake` when this ticket may be able to go, perhaps too often. Dispose to stop listening. */
@@ -282,6 +303,8 @@ export interface Store {
   /** Null where the store is no database. */
   readonly transactions: Transactions | null;
   readonly reader: Reader;
+  /** Left out where there is nothing to mend by hand. */
+  readonly upkeep?: Upkeep;
   readonly wakeUps: WakeUps;
   /** Null for a store that keeps none: there nothing can be published. */
   readonly manifests: Manifests | null;

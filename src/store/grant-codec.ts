@@ -11,6 +11,7 @@ import {
   SCHEMA_VERSION,
   type Ticket,
   toRecord,
+  type UnreadableGrant,
 } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
@@ -54,10 +55,18 @@ function detailsOf(grant: Grant): GrantDetails {
   };
 }
 
+class NewerRecord extends Error {}
+
+/** What is told of a record that could not be read, by the error it was met with. */
+export function unreadable(resource: Key, error: unknown, where = ""): UnreadableGrant {
+  const why = `${where}${(error as Error).message}`;
+  return error instanceof NewerRecord ? { resource, why, isNewer: true } : { resource, why };
+}
+
 /** Throws a plain `Error` that says what is wrong with it. */
 export function decodeGrant(record: StoredGrant): Grant {
   if (record.schema_version > SCHEMA_VERSION)
-    throw new Error(`written by a newer version (schema ${record.schema_version})`);
+    throw new NewerRecord(`written by a newer version (schema ${record.schema_version})`);
   const { store } = record;
   const wallMs = Date.parse(record.last_renewed_at);
   const sane =

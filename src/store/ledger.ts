@@ -44,6 +44,8 @@ export interface Changes {
   readonly manifestDrops?: readonly Manifest[];
   /** Files to add to the list of a manifest. */
   readonly files?: { readonly manifest: Manifest; readonly files: readonly ManifestFile[] };
+  /** Keys whose unreadable records go, but for those of a newer version. */
+  readonly clears?: readonly Key[];
   /** Must survive a power cut before it is acknowledged. */
   readonly durable?: boolean;
   /** Waiters to tell once it is done. */

@@ -7,6 +7,7 @@ import type { Ledger, LedgerView, Outcome } from "./ledger.js";
 import { createManifests } from "./manifests.js";
 import { once } from "./once.js";
 import { acquire } from "./operations/acquire.js";
+import { clearUnreadable, dropStaleTickets } from "./operations/clear.js";
 import type { OperationContext } from "./operations/context.js";
 import { downgrade, upgrade } from "./operations/convert.js";
 import { end } from "./operations/end.js";
@@ -105,6 +106,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     fence,
     transactions: createTransactions(ledger),
     reader: createReader(ledger),
+    upkeep: {
+      clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
+      dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
+    },
     wakeUps,
     manifests,
     prove: (nonce, about) => surroundings.prove(nonce, about),
@@ -137,7 +142,7 @@ function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {
   return [...new Set(about.map(({ resource }) => treeOf(resource)))].sort();
 }
 
-function createReader({ records, settings }: Ledger): Reader {
+export function createReader({ records, settings }: Pick<Ledger, "records" | "settings">): Reader {
   return {
     async inspect(resource) {
       const { grants, tickets: waiters, unreadable } = inOrder(records.near(resource));

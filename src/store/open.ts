@@ -2,7 +2,7 @@
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import type { ForeignRows, Installation, Store } from "./contract.js";
+import type { Examination, ForeignRows, Installation, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
 export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -66,4 +66,24 @@ function noSuchStore(url: string): HoldfastError {
   return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
     next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
   });
+}
+
+/**
+ * Looks at a store without changing anything about it. Null when there is none yet, or none of a kind that lies in files.
+ * `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT`, `E_IO`
+ */
+export async function examineStore(url: string): Promise<Examination | null> {
+  const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  switch (scheme) {
+    case "file": {
+      const { examineFileStore } = await import("./file/examine.js");
+      return examineFileStore(place);
+    }
+    case "sqlite": {
+      const { examineSqliteStore } = await import("./sqlite/examine.js");
+      return examineSqliteStore(place);
+    }
+    default:
+      return null;
+  }
 }

@@ -79,6 +79,12 @@ export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: str
   };
 }
 
+/** Everything that was kept for this user and store, whoever the owner. */
+export function allTokens(env: NodeJS.ProcessEnv, store: string): readonly FoundToken[] {
+  const dir = join(stateFolder(env), "holdfast", "grants", digest(store));
+  return namesIn(dir).flatMap((name) => readToken(join(dir, name)) ?? []);
+}
+
 function stateFolder(env: NodeJS.ProcessEnv): string {
   const said = env.XDG_STATE_HOME;
   return said !== undefined && isAbsolute(said) ? said : join(homedir(), ".local", "state");

@@ -1,4 +1,16 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Contention } from "../../src/lock/contention.js";
@@ -133,6 +145,35 @@ describe("a deliverable folder", () => {
     await refusal(deliverable(folder).unlock(), "E_LOCK_NOT_HELD");
   });
 
+  it("DELIV-1: what a crash left linked is not written over: a reader of the old lock sees all of it", async () => {
+    const folder = newFolder();
+    const lock = await deliverable(folder).lock();
+    linkSync(join(folder, "_LOCK.json"), join(folder, ".holdfast", "deliverable", "lock.new"));
+    const reader = openSync(join(folder, "_LOCK.json"), "r");
+    const seen = readLock(folder);
+    await lock.renew();
+    expect(JSON.parse(readFileSync(reader, "utf8"))).toEqual(seen);
+    closeSync(reader);
+    await lock.unlock();
+  });
+
+  it("FENCE-3: a commit runs only while the lock stands", async () => {
+    const folder = newFolder();
+    const clock = movableClock();
+    const lock = await deliverable(folder, {}, clock).lock({ ttl: "1m", detached: true });
+    expect(await lock.commit(() => 7)).toBe(7);
+    await refusal(
+      lock.commit(async () => undefined),
+      "E_INVALID_ARGUMENT",
+    );
+    clock.pass(MINUTE);
+    const write = () => writeFileSync(join(folder, "late.md"), "late");
+    await refusal(lock.commit(write), "E_LOCK_EXPIRED");
+    await deliverable(folder, { holder: "agent:two" }, clock).lock();
+    await refusal(lock.commit(write), "E_LOCK_NOT_HELD");
+    expect(existsSync(join(folder, "late.md"))).toBe(false);
+  });
+
   it("DELIV-3 STALE-5: automatic and manual recovery leave the same line", async () => {
     const lines = [];
     for (const isManual of [true, false]) {
@@ -172,7 +213,7 @@ describe("a lock file that cannot be read", () => {
       await (await deliverable(folder).lock()).unlock();
       writeFileSync(join(folder, "_LOCK.json"), text);
       const one = deliverable(folder);
-      expect((await refusal(one.lock(), "E_STORE_CORRUPT")).next[0]).toContain("deliverable recover");
+      expect((await refusal(one.lock(), "E_STORE_CORRUPT")).next[1]).toContain("deliverable recover");
       await refusal(one.unlock(), "E_STORE_CORRUPT");
       await refusal(one.unlock({ terminate: true }), "E_STORE_CORRUPT");
       expect((await one.status()).state).toBe("corrupt");

@@ -2,7 +2,7 @@
 import { describe, it } from "vitest";
 import { inParallel } from "../crash/kill.js";
 import { SCENARIOS } from "../fixtures/deliverable-scenarios.mjs";
-import { killAt, operationsOf, sweep } from "./crash.js";
+import { failEverywhere, killAt, operationsOf, sweep } from "./crash.js";
 import { raceToLock, raceToRecover } from "./races.js";
 
 const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
@@ -17,6 +17,13 @@ describe("DELIV-5: the long race", () => {
 describe("DELIV-1: a crash while what a crash left is settled", () => {
   it.each(names)("%s", async (name) => {
     await sweep(name, IS_SAMPLE ? { every: 7, second: 9 } : { second: 1 });
+  });
+});
+
+describe("DELIV-1: an error of the disk is told, and the folder goes on", () => {
+  it.each(names)("%s", async (name) => {
+    for (const errno of IS_SAMPLE ? (["EIO"] as const) : (["ENOSPC", "EIO", "EACCES"] as const))
+      await failEverywhere(name, errno);
   });
 });
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openDeliverable } from "../../src/deliverable/index.js";
 import { type Contention, type Holdfast, type HoldfastError, type LockStatus, openHoldfast } from "../../src/index.js";
 import { AUDIT_EVENTS } from "../../src/lock/audit.js";
 import { publish } from "../../src/publish/index.js";
@@ -93,6 +94,19 @@ describe("docs/formats.md", () => {
       stage.write("a", "b"),
     );
     expect(Object.keys(documented("## Manifest"))).toEqual(Object.keys(manifest));
+  });
+
+  it("DELIV-2 DELIV-3 has the fields of a deliverable's lock and of its log", async () => {
+    const folder = join(dir, "DEL-08-05");
+    mkdirSync(folder);
+    const lock = await openDeliverable(folder, { holder: "agent:writer" }).lock();
+    const shown = documented<{ store: object }>("`_LOCK.json`:");
+    const written = stored<{ store: object }>("DEL-08-05", "_LOCK.json");
+    expect(Object.keys(shown)).toEqual(Object.keys(written));
+    expect(Object.keys(shown.store)).toEqual(Object.keys(written.store));
+    const line = documented<object>("A line of `_LOCK.log.jsonl`:");
+    expect(Object.keys(line)).toEqual(Object.keys(stored<object>("DEL-08-05", "_LOCK.log.jsonl")));
+    await lock.unlock();
   });
 
   it("STORE-3 has the tables as they are made", () => {

@@ -45,4 +45,19 @@ export const SET_UP: readonly CommandRow[] = [
     examples: [["holdfast selftest /srv/shared", "may a workspace be kept here?"]],
     load: () => import("../commands/selftest.js"),
   },
+  {
+    name: "doctor",
+    group: "set-up",
+    summary: "look for what is wrong with the workspace, and mend what is safe to mend",
+    about: [
+      "Without --repair nothing changes, not even a time stamp. Each finding says what to do, and auto_safe whether --repair would do it: records that cannot be read (when nobody alive uses the store), locks whose holder is gone, places in line and proofs of life that were left.",
+      "Exit code 0 when there is no error; with --strict a warning is a failure too (65). docs/runbook.md has a line for each finding.",
+    ],
+    flags: [
+      { name: "strict", type: "boolean", help: "warnings are failures" },
+      { name: "repair", type: "boolean", help: "do what is safe, and say what was done" },
+    ],
+    examples: [["holdfast doctor", "it says locked and nobody is there"]],
+    load: () => import("../commands/doctor.js"),
+  },
 ];

@@ -205,8 +205,9 @@ function changesIn(name: Key, changes: Changes): TreeChanges | null {
   const drops = (changes.drops ?? []).filter(isHere);
   const audit = (changes.audit ?? []).filter(isHere);
   const manifests = (changes.manifests ?? []).filter(isHere);
-  const count = adds.length + updates.length + drops.length + audit.length + manifests.length;
-  return count === 0 ? null : { adds, updates, drops, audit, manifests };
+  const clears = (changes.clears ?? []).filter((resource) => treeOf(resource) === name);
+  const count = adds.length + updates.length + drops.length + audit.length + manifests.length + clears.length;
+  return count === 0 ? null : { adds, updates, drops, audit, manifests, clears };
 }
 
 /** Places in line are not part of the commit: one that could not be written is taken again by whoever still waits. */

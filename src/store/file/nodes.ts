@@ -9,7 +9,7 @@ import type { Grant, UnreadableGrant } from "../../lock/grant.js";
 import { ancestorsOf, type Key } from "../../lock/key.js";
 import { removeFile, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { ioError } from "../../support/errors.js";
-import { decodeGrant, type StoredGrant } from "../grant-codec.js";
+import { decodeGrant, type StoredGrant, unreadable } from "../grant-codec.js";
 import { nodeFile, nodeFolder } from "./layout.js";
 
 /** What a node holds, as its file says. An empty list means no file. */
@@ -39,7 +39,7 @@ export function decodeInto(grants: readonly StoredGrant[], resource: Key, found:
     try {
       found.grants.push(decodeGrant(stored));
     } catch (error) {
-      found.unreadable.push({ resource, why: (error as Error).message });
+      found.unreadable.push(unreadable(resource, error));
       found.strange.push(stored);
     }
   }
@@ -159,7 +159,7 @@ export class NodeFiles {
     try {
       decodeInto((JSON.parse(text) as NodeContent).grants, key, found);
     } catch (error) {
-      found.unreadable.push({ resource: key, why: `${path}: ${(error as Error).message}` });
+      found.unreadable.push(unreadable(key, error, `${path}: `));
     }
     return found;
   }

@@ -1,6 +1,6 @@
 /** What a step makes of a tree, worked out before anything is written. */
 import { type AuditDraft, type ChainHead, chain } from "../../lock/audit.js";
-import type { Grant } from "../../lock/grant.js";
+import { type Grant, SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { type Manifest, type ManifestRecord, toManifestRecord } from "../../lock/manifest.js";
 import { encodeGrant, type StoredGrant } from "../grant-codec.js";
@@ -29,6 +29,7 @@ export interface TreeChanges {
   readonly drops: Grant[];
   readonly audit: AuditDraft[];
   readonly manifests: Manifest[];
+  readonly clears?: readonly Key[];
 }
 
 /** The state a step begins with. */
@@ -68,17 +69,20 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
 }
 
 /** The nodes the changes touch, each with all the grants it will have. */
-function imagesAfter(before: TreeBefore, { adds, updates, drops }: TreeChanges): DecodedImage[] {
+function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: TreeChanges): DecodedImage[] {
   const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
+  const kept = (resource: Key, strange: readonly StoredGrant[]): readonly StoredGrant[] =>
+    clears.includes(resource) ? strange.filter(({ schema_version }) => schema_version > SCHEMA_VERSION) : strange;
   const at = (resource: Key): Map<string, Grant> => {
     let node = nodes.get(resource);
     if (node === undefined) {
       const { grants, strange } = before.at(resource);
-      node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange };
+      node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange: kept(resource, strange) };
       nodes.set(resource, node);
     }
     return node.grants;
   };
+  for (const resource of clears) at(resource);
   for (const grant of drops) at(grant.resource).delete(grant.lockId);
   for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
   for (const grant of updates) at(grant.resource).set(grant.lockId, grant);

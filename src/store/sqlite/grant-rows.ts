@@ -7,6 +7,7 @@ import { ancestorsOf, type Key, treeOf } from "../../lock/key.js";
 import { lockIdPrefix } from "../../lock/lock-id.js";
 import { isoTime } from "../../lock/time.js";
 import { HoldfastError } from "../../support/errors.js";
+import { unreadable } from "../grant-codec.js";
 import type { Boots } from "./boots.js";
 import type { Database } from "./database.js";
 import { COLUMNS, rareDetailsOf, toGrant } from "./grant-columns.js";
@@ -98,6 +99,24 @@ export class GrantRows {
     this.#delete.get(grant.lockId);
   }
 
+  /** Removes the rows on this key that cannot be read, but for those of a newer version. Returns how many. */
+  clear(key: Key): number {
+    const prefix = lockIdPrefix(key);
+    const isTop = treeOf(key) === key;
+    const rows = isTop ? this.#selectTop.all(prefix, prefix + BEHIND_ALL, key) : this.#selectAt.all(key);
+    let count = 0;
+    for (const row of rows) {
+      try {
+        toGrant(row, this.#boots);
+      } catch (error) {
+        if (unreadable(key, error).isNewer) continue;
+        this.#delete.get(row[0] as string);
+        count += 1;
+      }
+    }
+    return count;
+  }
+
   find(lockId: string): Grant | null {
     const row = this.#select.get(lockId);
     if (row === undefined) return null;
@@ -119,12 +138,12 @@ export class GrantRows {
     this.#collect(this.#selectBelow.all(`${key}/`, `${key}0`), found);
   }
 
-  #collect(rows: readonly Row[], { grants, unreadable }: FoundGrants): void {
+  #collect(rows: readonly Row[], { grants, unreadable: broken }: FoundGrants): void {
     for (const row of rows) {
       try {
         grants.set(row[0] as string, toGrant(row, this.#boots));
       } catch (error) {
-        unreadable.push({ resource: row[1] as Key, why: (error as Error).message });
+        broken.push(unreadable(row[1] as Key, error));
       }
     }
   }

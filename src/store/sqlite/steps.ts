@@ -107,7 +107,7 @@ export class Steps {
   }
 
   #apply(changes: Changes): void {
-    const { drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit } = changes;
+    const { drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit, clears } = changes;
     const { trees, grants, tickets, auditTail } = this.#tables;
     const at = (resource: Key): Tree => trees.change(treeOf(resource));
     if (drops !== undefined)
@@ -124,6 +124,12 @@ export class Steps {
       for (const grant of updates) {
         grants.update(grant);
         trees.at(treeOf(grant.resource)).grants?.set(grant.lockId, grant);
+      }
+    if (clears !== undefined)
+      for (const key of clears) {
+        const tree = at(key);
+        tree.held -= grants.clear(key);
+        tree.grants = tree.held === 0 ? new Map() : null;
       }
     if (ticketDrops !== undefined)
       for (const ticket of ticketDrops) {

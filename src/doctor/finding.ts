@@ -1,0 +1,111 @@
+/** What the doctor may find. The table is what the runbook is compared with: every code has its line there. */
+
+type Severity = "error" | "warning" | "info";
+
+interface FindingFacts {
+  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit";
+  readonly severity: Severity;
+  /** What it means, whatever the particulars. */
+  readonly meaning: string;
+}
+
+export const FINDINGS = {
+  CONFIG_INVALID: {
+    category: "workspace",
+    severity: "error",
+    meaning: "The configuration of the workspace cannot be used.",
+  },
+  SETTINGS_DISAGREE: {
+    category: "workspace",
+    severity: "error",
+    meaning: "The configuration contradicts what the store has on record.",
+  },
+  STORE_MISSING: {
+    category: "store",
+    severity: "info",
+    meaning: "There is no store yet; the first lock makes it.",
+  },
+  STORE_NOT_EXAMINED: {
+    category: "store",
+    severity: "info",
+    meaning: "The store does not lie in files of this machine, so its inside was not looked at.",
+  },
+  STORE_NEWER: {
+    category: "store",
+    severity: "error",
+    meaning: "The store was written by a newer version of holdfast.",
+  },
+  STORE_UNREADABLE: {
+    category: "store",
+    severity: "error",
+    meaning: "The store, or a part of it, cannot be read.",
+  },
+  DATABASE_DAMAGED: {
+    category: "store",
+    severity: "error",
+    meaning: "The files of the store are damaged.",
+  },
+  GUARD_MISSING: {
+    category: "store",
+    severity: "info",
+    meaning: "A guard file is gone; it is made anew at the next step.",
+  },
+  GUARD_PERMISSIONS: {
+    category: "store",
+    severity: "warning",
+    meaning: "This user may not lock a guard file, or anybody may replace it.",
+  },
+  FILE_SYSTEM_SHARED: {
+    category: "file-system",
+    severity: "error",
+    meaning: "Other machines can write to the store's file system behind this one's locks.",
+  },
+  RECORD_UNREADABLE: {
+    category: "locks",
+    severity: "error",
+    meaning: "A grant cannot be read, so its key counts as held.",
+  },
+  RECORD_NEWER: {
+    category: "locks",
+    severity: "warning",
+    meaning: "A grant was written by a newer version; it is left alone.",
+  },
+  GRANT_RECOVERABLE: {
+    category: "locks",
+    severity: "warning",
+    meaning: "A grant is left whose holder is gone.",
+  },
+  TICKET_STALE: {
+    category: "locks",
+    severity: "info",
+    meaning: "A place in line is left that nobody stands in.",
+  },
+  PROOF_ORPHAN: {
+    category: "locks",
+    severity: "info",
+    meaning: "Proofs of life are left of processes that are dead and hold nothing.",
+  },
+  TOKEN_ORPHAN: {
+    category: "locks",
+    severity: "info",
+    meaning: "A lease token is kept for this user that opens no grant.",
+  },
+  AUDIT_BROKEN: {
+    category: "audit",
+    severity: "error",
+    meaning: "An audit chain is not as it was written.",
+  },
+} as const satisfies Record<string, FindingFacts>;
+
+export type FindingCode = keyof typeof FINDINGS;
+
+/** As everybody sees it. */
+export interface Finding {
+  readonly category: string;
+  readonly severity: Severity;
+  readonly code: FindingCode;
+  readonly message: string;
+  readonly next: readonly string[];
+  /** `--repair` would do something about it. */
+  readonly auto_safe: boolean;
+}

@@ -1,0 +1,67 @@
+/** Looking at a file store: its files are read, and nothing else happens to them. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SCHEMA_VERSION } from "../../lock/grant.js";
+import type { Settings } from "../../lock/settings.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
+import type { Examination } from "../contract.js";
+import { createReader } from "../local-store.js";
+import { layoutOf } from "./layout.js";
+import { createFileRecords } from "./records.js";
+import { assertUsable, type TreeRecord } from "./tree-record.js";
+
+export function examineFileStore(place: string): Examination | null {
+  const layout = layoutOf(resolve(place));
+  const path = join(layout.root, "store.json");
+  const record = readJson<{ schema_version: number; settings: Settings }>(path);
+  if (record === null) return null;
+  if (record.schema_version > SCHEMA_VERSION)
+    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
+  const { settings } = record;
+  const trees = namesIn(layout.locks).map((name) => join(layout.locks, name));
+  return {
+    reader: createReader({ records: createFileRecords(layout), settings }),
+    settings,
+    proofs: layout.alive,
+    guards: [
+      join(layout.root, "store.guard"),
+      join(layout.root, "floor.guard"),
+      ...trees.map((tree) => join(tree, "guard")),
+    ],
+    integrity: () => trees.flatMap((tree) => problemWith(join(tree, "tree.json"))),
+    close: () => undefined,
+  };
+}
+
+function problemWith(path: string): string[] {
+  try {
+    const record = readJson<TreeRecord>(path);
+    if (record !== null) assertUsable(record, path);
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
+
+function readJson<T>(path: string): T | null {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw ioError(error, "read", path);
+  }
+  try {
+    return text.trim() === "" ? null : (JSON.parse(text) as T);
+  } catch (cause) {
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

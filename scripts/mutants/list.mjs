@@ -1,6 +1,7 @@
 // The protections, each with what takes it out and the tests that must notice. `find` occurs exactly once in its file.
 
 const processes = (name, only) => ({ files: [`test/processes/${name}.test.ts`], only });
+const publishing = (name, only) => ({ files: [`test/publish/${name}.test.ts`], only });
 const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], only });
 const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
@@ -509,5 +510,78 @@ export const MUTANTS = [
     find: "if (living > 0)",
     replace: "if (living < 0)",
     tests: { files: ["test/doctor/doctor.test.ts"], only: "may be its holder lives" },
+    name: "publish-check",
+    about: "a publish does not look whether its lease is still current when it renames",
+    file: "src/store/operations/publish.ts",
+    find: `requireWriter(view, ref);
+  requirePending(view, manifest);
+  const hasReplaced = make();`,
+    replace: `requirePending(view, manifest);
+  const hasReplaced = make();`,
+    tests: publishing("lost", "between the seal and the commit"),
+  },
+  {
+    name: "publish-settle",
+    about: "what a publish left is not settled before the next grant",
+    file: "src/store/local-store.ts",
+    find: "settleBefore(view, outcome, keys, party)",
+    replace: "settleBefore(view, outcome, keys.slice(0, 0), party)",
+    tests: publishing("crash", "a crash leaves the old tree"),
+  },
+  {
+    name: "publish-roll-forward",
+    about: "a rename that was made counts as not made",
+    file: "src/store/operations/settle.ts",
+    find: `return sealed !== null && lookAt(tmpPath, target, sealed) === "made";`,
+    replace: `return sealed !== null && lookAt(tmpPath, target, sealed) !== "made" && false;`,
+    tests: publishing("io-errors", "leaves it uncertain"),
+  },
+  {
+    name: "publish-uncertain",
+    about: "a failure after the rename is told like one before it",
+    file: "src/publish/protocol.ts",
+    find: "if (hasRenamed) throw uncertain(target, error);",
+    replace: "if (hasRenamed && target === undefined) throw uncertain(target, error);",
+    tests: publishing("io-errors", "leaves it uncertain"),
+  },
+  {
+    name: "publish-live-writer",
+    about: "a publish that is still under way is settled by the next one",
+    file: "src/store/operations/settle.ts",
+    find: "return view.find(resource, lockId) !== null;",
+    replace: "return view.find(resource, lockId) === undefined;",
+    tests: publishing("publish", "two publishers under one lease"),
+  },
+  {
+    name: "publish-no-replace",
+    about: "a folder is renamed over whatever is there",
+    file: "src/publish/place.ts",
+    find: `const isNew = placeAt(path) === "absent";`,
+    replace: `const isNew = placeAt(path) !== "other";`,
+    tests: publishing("publish", "an empty folder"),
+  },
+  {
+    name: "publish-key",
+    about: "any key publishes to any target",
+    file: "src/store/operations/publish.ts",
+    find: "if (!isWithin(recorded, grant.resource))",
+    replace: "if (!isWithin(recorded, recorded))",
+    tests: publishing("publish", "records its key"),
+  },
+  {
+    name: "publish-file-sync",
+    about: "files of a stage are not synced, so an error of the disk is not noticed",
+    file: "src/publish/file-work.ts",
+    find: "await fsyncLater(fd);",
+    replace: "if (fd < 0) await fsyncLater(fd);",
+    tests: publishing("order", "synced before the rename"),
+  },
+  {
+    name: "stage-evidence",
+    about: "run --stage does not look whether others changed the folder",
+    file: "src/publish/publish-changes.ts",
+    find: "if ((await evidenceOf(original)) !== before)",
+    replace: "if ((await evidenceOf(original)) === null)",
+    tests: { files: ["test/cli/publish.test.ts"], only: "by other hands" },
   },
 ];

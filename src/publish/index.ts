@@ -12,3 +12,4 @@ export type { PublishOptions, PublishProgress, PublishResult } from "./options.j
 export { publish } from "./protocol.js";
 export type { KeyToTake, Publisher } from "./publisher.js";
 export type { Stage, StageSource } from "./stage.js";
+export { findUnfinished, settleUnfinished, type UnfinishedPublish } from "./unfinished.js";

@@ -27,6 +27,7 @@ const STRIDE = 64;
 type Note = (file: ManifestFile) => void | Promise<void>;
 
 export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage, tell: Tell): Promise<Manifest> {
+  await stage.settle(); // A file whose sync failed must not be synced again below, as one that is not known.
   const identity = identityAt(stage.path);
   if (identity === null) throw new HoldfastError("E_IO", `${stage.path} is gone`, { details: { path: stage.path } });
   let batch: ManifestFile[] = [];
@@ -58,7 +59,6 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
   } finally {
     await reading.idle();
     await syncing.idle();
-    await stage.settle();
     syncing.assertFine();
   }
 }

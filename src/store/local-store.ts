@@ -44,7 +44,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     return result;
   }
 
-  /** A step that may grant something: what a publish left on, above or below it is settled first, in the same step. */
+  /** A step that may grant something, to whomever: what a publish left on, above or below it is settled first, in the same step. */
   async function granting<T>(
     about: readonly { readonly resource: Key }[],
     party: Party,
@@ -70,16 +70,16 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
         [request.grant],
         request.party,
         (view) => upgrade(view, request, context),
-        ({ changes }) => changes?.updates ?? [],
+        ({ changes }) => [...(changes?.updates ?? []), ...(changes?.adds ?? [])],
       ),
-    downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context)),
+    downgrade: (grants, party) => granting(grants, party, (view) => downgrade(view, grants, party, context)),
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
     resume: (grants, tokenHash, party) =>
       granting(grants, party, (view) => resume(view, once(grants), tokenHash, party)),
     release: (grants, party) => granting(grants, party, (view) => release(view, once(grants), party, context)),
     leave: (ticketId, wants, party, report) =>
-      transact(wants, (view) => leave(view, ticketId, wants, party, report, context)),
-    end: (request) => transact([request], (view) => end(view, request, context)),
+      granting(wants, party, (view) => leave(view, ticketId, wants, party, report, context)),
+    end: (request) => granting([request], request.party, (view) => end(view, request, context)),
   };
 
   const fence: Fence = {

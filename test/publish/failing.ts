@@ -60,8 +60,8 @@ async function failOnce(base: string, course: Course, failure: Failure): Promise
   return { seen };
 }
 
-function expectTold(error: unknown, { what, call }: Failure, found: string | null, old: string | null): void {
-  if (!(error instanceof HoldfastError) && !isOwnOfTheFiller(call))
+function expectTold(error: unknown, { what }: Failure, found: string | null, old: string | null): void {
+  if (!(error instanceof HoldfastError) && !isOwnOfTheFiller(error))
     throw new Error("the error has no code", { cause: error });
   if (error instanceof HoldfastError && error.code === "E_COMMIT_UNCERTAIN") {
     expect(found).toBe("new");
@@ -72,12 +72,13 @@ function expectTold(error: unknown, { what, call }: Failure, found: string | nul
 }
 
 /** The test writes one file into the stage by itself. */
-function isOwnOfTheFiller(call: string): boolean {
-  return call.endsWith("/by-hand") || call.endsWith("/empty");
+function isOwnOfTheFiller(error: unknown): boolean {
+  return /\/(by-hand|empty)$/.test((error as NodeJS.ErrnoException).path ?? "");
 }
 
 /** A sync that failed is final. The stage's own files are synced once each, and both parents at the commit. */
-function expectNoSecondSync(seen: readonly string[], { at, what, call }: Failure): void {
+function expectNoSecondSync(seen: readonly string[], { at, what }: Failure): void {
+  const call = seen[at - 1] ?? ""; // On a busy machine there may be another look in between: what counts is what happened.
   if (what === "none" || !/^fsync(Sync)? place/.test(call)) return;
   const path = call.split(" ")[1];
   expect(seen.slice(at).filter((later) => /^fsync/.test(later) && later.split(" ")[1] === path)).toEqual([]);

@@ -2,8 +2,8 @@
  * Whether the path still names the file that is open. SQLite goes on in a file that was deleted or moved away, where
  * nobody else sees what it writes, while whoever opens the path gets a new database with every lock free.
  */
-import { statSync } from "node:fs";
-import { HoldfastError } from "../../support/errors.js";
+import { type Stats, statSync } from "node:fs";
+import { HoldfastError, ioError } from "../../support/errors.js";
 
 /** Looking costs as much as a statement, and a file is not taken away and put back in a moment. */
 const LOOK_EVERY_MS = 50;
@@ -25,11 +25,19 @@ export class Presence {
   assert(): void {
     const now = performance.now();
     if (now - this.#lookedAt < LOOK_EVERY_MS) return;
-    const named = statSync(this.#path, { throwIfNoEntry: false });
+    const named = this.#look();
     if (named?.ino !== this.#ino || named.dev !== this.#dev)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.#path} was deleted, moved or replaced`, {
         next: ["Open the store again. What was held in it is lost."],
       });
     this.#lookedAt = now;
+  }
+
+  #look(): Stats | undefined {
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false });
+    } catch (error) {
+      throw ioError(error, "look at", this.#path);
+    }
   }
 }

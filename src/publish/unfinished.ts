@@ -1,0 +1,59 @@
+/** What crashes of publishers left, for those who look after a workspace. Looking changes nothing. */
+import type { Holdfast } from "../lease/holdfast.js";
+import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
+import { leftoversOf, placeAt } from "../support/exchange.js";
+import { removeTree } from "../support/remove-tree.js";
+import { manifestsOf } from "./publisher.js";
+
+const PAGE = 1_000;
+
+export interface UnfinishedPublish {
+  /** `publish_left`: pending, and its writer is gone. `stage_left`: it has ended, and something of it still lies about. */
+  readonly kind: "publish_left" | "stage_left";
+  readonly manifest: ManifestRecord;
+}
+
+/** Publishes that nobody finished, or that left something on the disk. */
+export async function findUnfinished(holdfast: Holdfast): Promise<readonly UnfinishedPublish[]> {
+  const found: UnfinishedPublish[] = [];
+  for await (const { kind, manifest } of unfinished(holdfast))
+    found.push({ kind, manifest: toManifestRecord(manifest) });
+  return found;
+}
+
+/** Settles them, each by what is on the disk, and removes what they left. Returns how they ended. */
+export async function settleUnfinished(holdfast: Holdfast): Promise<readonly ManifestRecord[]> {
+  const { store, party } = holdfast.seat;
+  const manifests = manifestsOf(store);
+  const settled: ManifestRecord[] = [];
+  for await (const { manifest } of unfinished(holdfast)) {
+    const ended = await manifests.settle(manifest, party, false);
+    if (ended === null || ended.state === "pending") continue;
+    for (const path of leftoversOf(ended.tmpPath)) await removeTree(path);
+    await manifests.clear(ended);
+    settled.push(toManifestRecord({ ...ended, isCleared: true }));
+  }
+  return settled;
+}
+
+async function* unfinished(
+  holdfast: Holdfast,
+): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
+  const { store } = holdfast.seat;
+  const manifests = manifestsOf(store);
+  for (let after: Manifest | null = null; ; ) {
+    const page: readonly Manifest[] = await manifests.list({ target: null, state: null, after, limit: PAGE });
+    for (const manifest of page) {
+      if (manifest.state !== "pending") {
+        const isLeft = !manifest.isCleared && leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent");
+        if (isLeft) yield { kind: "stage_left", manifest };
+        continue;
+      }
+      const { grants } = await store.reader.inspect(manifest.resource);
+      if (!grants.some(({ lockId }) => lockId === manifest.lockId)) yield { kind: "publish_left", manifest };
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last;
+  }
+}

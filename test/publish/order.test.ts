@@ -1,0 +1,36 @@
+/** The steps in their order, as the system sees them: every sync is there, and before what rests on it. */
+import { rmSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { scratchFolder } from "../crash/sweep.js";
+import { COURSES, operationsOf } from "./sweep.js";
+import { watchDatabases } from "./world.js";
+
+let base: string;
+
+beforeAll(() => {
+  base = scratchFolder();
+  watchDatabases();
+});
+
+afterAll(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both parents after it", async (course) => {
+  const seen = (await operationsOf(base, course)).map((call) => call.replace(/tmp\/[0-9a-f-]{36}/, "STAGE"));
+  const renamed = seen.findLastIndex((call) => call === "swapSync place/STAGE" || call === "renameSync place/STAGE");
+  expect(renamed).toBeGreaterThan(0);
+  const before = seen.slice(0, renamed);
+  const staged = ["", "/version", "/by-hand", "/empty", "/sub", "/sub/deep", "/sub/deep/page"];
+  for (const name of staged) expect(before.filter((call) => call === `fsync place/STAGE${name}`)).toHaveLength(1); // Synced before the rename, once.
+  for (const file of ["version", "sub/deep/page"]) {
+    const written = before.lastIndexOf(`writeSync place/STAGE/${file}`);
+    expect(before.indexOf(`fsync place/STAGE/${file}`)).toBeGreaterThan(written);
+  }
+  expect(seen.slice(renamed + 1, renamed + 3)).toEqual(["fsyncSync place/tmp", "fsyncSync place"]);
+  if (course.kind === "sqlite") {
+    expect(seen[renamed + 3]).toBe("COMMIT ");
+    const begun = seen.findIndex((call) => call.startsWith("mkdirSync place"));
+    expect(seen.slice(0, begun)).toContain("COMMIT "); // The manifest is there before the stage.
+  }
+});

@@ -456,6 +456,8 @@ export const MUTANTS = [
     find: "return since.every((event) => follow(issues, event)) ? issues : null;",
     replace: "return since.length < 0 ? null : issues;",
     tests: { files: ["test/board/large.test.ts"], only: "BOARD-1" },
+  },
+  {
     name: "deliverable-guard",
     about: "steps on a deliverable folder do not keep out of each other's way",
     file: "src/deliverable/room.ts",
@@ -491,8 +493,8 @@ export const MUTANTS = [
     name: "pid-reuse",
     about: "a process is known by its pid alone",
     file: "src/support/machine.ts",
-    find: `return startTimeOf(process.pid) === process.startTime ? "alive" : "dead";`,
-    replace: `return startTimeOf(process.pid) !== null ? "alive" : "dead";`,
+    find: `return found !== "gone" && found.startTime === process.startTime ? "alive" : "dead";`,
+    replace: `return found !== "gone" ? "alive" : "dead";`,
     tests: { files: ["test/deliverable/processes.test.ts"], only: "start time" },
   },
   {
@@ -510,6 +512,8 @@ export const MUTANTS = [
     find: "if (living > 0)",
     replace: "if (living < 0)",
     tests: { files: ["test/doctor/doctor.test.ts"], only: "may be its holder lives" },
+  },
+  {
     name: "publish-check",
     about: "a publish does not look whether its lease is still current when it renames",
     file: "src/store/operations/publish.ts",

@@ -6,8 +6,6 @@ import { HoldfastError } from "../../src/index.js";
 import { findWorkspace } from "../../src/workspace/find.js";
 import { openScene, type Scene } from "./command.js";
 
-const FIRST = expect.objectContaining({ version: 1 });
-
 let scene: Scene;
 beforeAll(async () => {
   scene = await openScene();

@@ -16,6 +16,7 @@ import { PUBLISH } from "./rows/publish.js";
 import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
+import { WORKTREES } from "./rows/worktrees.js";
 
 export const TABLE: readonly CommandRow[] = [
   ...SET_UP,
@@ -24,6 +25,7 @@ export const TABLE: readonly CommandRow[] = [
   ...LEASES,
   ...PUBLISH,
   ...DELIVERABLES,
+  ...WORKTREES,
   ...RECORD,
   ...FACES,
 ];

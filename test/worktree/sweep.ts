@@ -16,7 +16,7 @@ export type Verb = "snapshot" | "restore-new" | "restore-inplace" | "gc";
 interface Ending {
   readonly killed: boolean;
   readonly ok: boolean;
-  readonly code: string | null;
+  readonly code?: string | null;
   readonly seen: readonly string[];
 }
 
@@ -25,7 +25,7 @@ function runVerb(verb: string, root: string, at: number, when: string, what: str
     execFile(process.execPath, [CHILD, verb, root, String(at), when, what], (error, stdout, stderr) => {
       if (error?.signal === "SIGKILL") resolve({ killed: true, ok: false, code: null, seen: [] });
       else if (stdout === "") reject(new Error(`${verb} ended without a word: ${stderr}`));
-      else resolve({ killed: false, code: null, ...(JSON.parse(stdout) as Omit<Ending, "killed">) });
+      else resolve({ killed: false, ...(JSON.parse(stdout) as Omit<Ending, "killed">) });
     });
   });
 }

@@ -41,6 +41,8 @@ await build({
     main: "src/cli/main.ts",
     "heart-thread": "src/lease/heart-thread.ts",
     "selftest-child": "src/selftest/selftest-child.ts",
+    "hash-thread": "src/worktree/capture/hash-thread.ts",
+    "write-thread": "src/worktree/restore/write-thread.ts",
   },
   outdir: "dist/cli",
   bundle: true,

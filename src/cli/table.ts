@@ -17,6 +17,7 @@ import { PUBLISH } from "./rows/publish.js";
 import { RECORD } from "./rows/record.js";
 import { RUN } from "./rows/run.js";
 import { SET_UP } from "./rows/set-up.js";
+import { WORKTREES } from "./rows/worktrees.js";
 
 export const TABLE: readonly CommandRow[] = [
   ...SET_UP,
@@ -26,6 +27,7 @@ export const TABLE: readonly CommandRow[] = [
   ...PUBLISH,
   ...DELIVERABLES,
   ...BOARD,
+  ...WORKTREES,
   ...RECORD,
   ...FACES,
 ];

@@ -18,6 +18,8 @@ export const AUDIT_EVENTS = [
   "broken",
   "published",
   "publish_undone",
+  "snapshot",
+  "restore",
   "chain_repaired",
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];

@@ -94,6 +94,8 @@ export interface GrantRecord {
   readonly lease_duration_s: number;
   readonly fencing_token: number;
   readonly metadata: Metadata;
+  /** Of a lock `worktree:ID`. */
+  readonly worktree_id?: string;
 }
 
 export function toRecord(grant: Grant): GrantRecord {
@@ -111,5 +113,13 @@ export function toRecord(grant: Grant): GrantRecord {
     lease_duration_s: grant.leaseMs / 1000,
     fencing_token: grant.fencingToken,
     metadata: grant.metadata,
+    ...worktreeOf(grant.resource),
   };
+}
+
+const WORKTREE = /^worktree:([^/]+)$/;
+
+function worktreeOf(resource: Key): Pick<GrantRecord, "worktree_id"> {
+  const id = WORKTREE.exec(resource)?.[1];
+  return id === undefined ? {} : { worktree_id: id };
 }

@@ -5,7 +5,7 @@
  *
  * A store does not wait for locks, beat hearts or retry: that is written once, above.
  */
-import type { AuditEntry, AuditFilter } from "../lock/audit.js";
+import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
@@ -98,13 +98,23 @@ export interface Locks {
 export interface Fence {
   /** The live grant with this number on the resource or above it; else the three errors of a failed check. */
   verify(resource: Key, fencingToken: number): Promise<Grant>;
-  /** Runs `write` after the check and before anybody else can take over. */
-  commit<T>(grants: readonly GrantRef[], write: () => T): Promise<T>;
+  /**
+   * Runs `write` after the check and before anybody else can take over. With `tale` an entry for each grant is part of
+   * the same step; then `write` may be run twice and must bear it.
+   */
+  commit<T>(grants: readonly GrantRef[], write: () => T, tale?: CommitTale): Promise<T>;
   /**
    * Runs `write` while nobody holds these, before anybody can begin to. `E_LOCK_CONFLICT` with the report. A store on a
    * server leaves it out: whoever needs it takes the lock for the write.
    */
   commitFree?<T>(resources: readonly Key[], write: () => T): Promise<T>;
+}
+
+/** What the audit chain is to keep of a commit. */
+export interface CommitTale {
+  readonly event: AuditEvent;
+  readonly party: Party;
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 /** A row of the caller's own, by column. */

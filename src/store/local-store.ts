@@ -1,19 +1,19 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
-import type { Fence, Locks, Party, Reader, Store, Transactions } from "./contract.js";
+import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
-import type { Ledger, LedgerView, Outcome } from "./ledger.js";
+import type { Changes, Ledger, LedgerView, Outcome } from "./ledger.js";
 import { createManifests } from "./manifests.js";
 import { once } from "./once.js";
 import { acquire } from "./operations/acquire.js";
 import { clearUnreadable, dropStaleTickets } from "./operations/clear.js";
-import type { OperationContext } from "./operations/context.js";
+import { entryFor, type OperationContext } from "./operations/context.js";
 import { downgrade, upgrade } from "./operations/convert.js";
 import { end } from "./operations/end.js";
 import { requireFree } from "./operations/free.js";
 import { leave } from "./operations/leave.js";
-import { requireWriters } from "./operations/live-grant.js";
+import { requireWriter, requireWriters } from "./operations/live-grant.js";
 import { release } from "./operations/release.js";
 import { renew, resume } from "./operations/renew.js";
 import { settleBefore } from "./operations/settle.js";
@@ -84,10 +84,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
 
   const fence: Fence = {
     verify: (resource, fencingToken) => transact([{ resource }], (view) => verify(view, resource, fencingToken)),
-    commit: (grants, write) =>
+    commit: (grants, write, tale) =>
       transact(grants, (view) => {
         requireWriters(view, grants);
-        return { result: runAtOnce(write), changes: null };
+        return { result: runAtOnce(write), changes: tale === undefined ? null : told(view, grants, tale) };
       }),
     commitFree: (resources, write) =>
       transact(
@@ -134,6 +134,11 @@ function createTransactions({ callerRows }: Ledger): Transactions | null {
       ),
     read: (body, snapshot, limitMs) => callerRows.read((sql) => runAtOnce(body, sql), snapshot, limitMs),
   };
+}
+
+function told(view: LedgerView, grants: readonly GrantRef[], { event, party, details }: CommitTale): Changes {
+  const audit = grants.map((grant) => entryFor(view, event, requireWriter(view, grant), party, details));
+  return { audit, durable: true };
 }
 
 function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {

@@ -25,6 +25,8 @@ export interface Config {
   /** Rules of the workspace's own, beside the shipped ones. */
   readonly policy?: Policy;
   readonly deployment?: Deployment;
+  /** Whether shared worktrees may be restored in place. */
+  readonly sharedInPlace?: boolean;
 }
 
 type Check = (value: unknown) => string | null;
@@ -53,6 +55,7 @@ const FIELDS: Readonly<Record<keyof Config, Check>> = {
   policy: (value) => asChecked(() => checkPolicy(value)),
   deployment: (value) =>
     value === "single-node" || value === "multi-node" ? null : "is to be single-node or multi-node",
+  sharedInPlace: (value) => (typeof value === "boolean" ? null : "is to be true or false"),
 };
 
 const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];

@@ -1,0 +1,143 @@
+// Snapshots of 10,000 files, 180 MB, beside git and restic, each as a command: the first, the next after ten changes, a
+// restore, and how large the store is after ten more. Every round starts from nothing.
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inScratch } from "../scratch.mjs";
+import { median, ratioOf, spreadOf } from "../statistics.mjs";
+import { milliseconds } from "../table.mjs";
+
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const GIT = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0"];
+const FILE_BYTES = 18_000;
+
+export const snapshots = {
+  title: "10,000 files, 180 MB: snapshot, the next after ten changes, restore, size of the store",
+  async measure({ quick }) {
+    const files = quick ? 1_000 : 10_000;
+    const hasRestic = isThere("restic");
+    if (!hasRestic) console.log("  restic is not installed (apt-get install restic): its lines are left out");
+    const rounds = [];
+    for (let round = 0; round < (quick ? 2 : 5); round += 1)
+      rounds.push(await inScratch((newFolder) => measureRound(newFolder(), files, hasRestic)));
+    return rowsOf(rounds, hasRestic);
+  },
+};
+
+function measureRound(base, files, hasRestic) {
+  const payload = join(base, "workspace", "main");
+  const copy = join(base, "for-git");
+  fill(payload, files);
+  execFileSync("cp", ["-a", payload, copy]);
+  execFileSync("sync");
+  const root = join(base, "workspace");
+  const holdfast = (...words) => run(process.execPath, [MAIN, ...words, "--quiet"], root);
+  holdfast("init");
+  holdfast("worktree", "add", "main");
+  run("git", ["init", "-q"], copy);
+  const restic = (...words) =>
+    run("restic", ["-q", "-r", join(base, "restic"), ...words], base, { RESTIC_PASSWORD: "x" });
+  if (hasRestic) restic("init");
+
+  const git = () => {
+    run("git", [...GIT, "add", "-A"], copy);
+    run("git", [...GIT, "commit", "-qm", "x"], copy);
+  };
+  const times = { ours: {}, git: {}, restic: {} };
+  times.ours.first = timed(() => holdfast("snapshot"));
+  times.git.first = timed(git);
+  if (hasRestic) times.restic.first = timed(() => restic("backup", payload));
+  change(payload, 0, files);
+  change(copy, 0, files);
+  times.ours.next = timed(() => holdfast("snapshot"));
+  times.git.next = timed(git);
+  if (hasRestic) times.restic.next = timed(() => restic("backup", payload));
+  const [newest] = JSON.parse(execFileSync(process.execPath, [MAIN, "history", "--json"], { cwd: root })).data
+    .snapshots;
+  times.ours.restore = timed(() => holdfast("restore", newest.snapshot_id, "--to", "copy"));
+  if (hasRestic) times.restic.restore = timed(() => restic("restore", "latest", "--target", join(base, "restored")));
+  for (let more = 1; more < 10; more += 1) {
+    change(payload, more, files);
+    times.ours.tenth = timed(() => holdfast("snapshot"));
+  }
+  times.size = sizeOf(join(root, ".holdfast", "snapshots")) / (files * FILE_BYTES);
+  return times;
+}
+
+function rowsOf(rounds, hasRestic) {
+  const of = (who, what) => rounds.map((round) => round[who][what]);
+  const row = (what, name, peer, goal) => ({
+    what,
+    ours: milliseconds(median(of("ours", name))),
+    peer: `${milliseconds(median(of(peer, name)))} ${peer}`,
+    ratio: ratioOf(of("ours", name), of(peer, name)),
+    goal,
+  });
+  const beside = (what, name, goal) => (hasRestic ? [row(what, name, "restic", goal)] : []);
+  return [
+    row("first", "first", "git", { atMost: 0.8 }),
+    ...beside("first", "first", { atMost: 1 }),
+    row("next, ten files changed", "next", "git", null),
+    ...beside("next, ten files changed", "next", { atMost: 0.5 }),
+    ...beside("restore to a new folder", "restore", { atMost: 1 }),
+    {
+      what: "the eleventh beside the second",
+      ours: milliseconds(median(of("ours", "tenth"))),
+      peer: milliseconds(median(of("ours", "next"))),
+      ratio: ratioOf(of("ours", "tenth"), of("ours", "next")),
+      goal: null,
+    },
+    {
+      what: "store after eleven, of the payload",
+      ours: "",
+      peer: "",
+      ratio: spreadOf(rounds.map((round) => round.size)),
+      goal: { atMost: 1.05 },
+    },
+  ];
+}
+
+function fill(folder, files) {
+  for (let at = 0; at < files; at += 1) {
+    const place = join(folder, `part-${at % 10}`, `section-${at % 100}`);
+    if (at < 100) mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, `file-${at}.ts`), randomBytes(FILE_BYTES));
+  }
+}
+
+function change(folder, round, files) {
+  for (let count = 0; count < 10; count += 1) {
+    const at = (round * 7919 + count * 1237) % files;
+    writeFileSync(join(folder, `part-${at % 10}`, `section-${at % 100}`, `file-${at}.ts`), randomBytes(FILE_BYTES));
+  }
+}
+
+function run(command, words, cwd, env = {}) {
+  execFileSync(command, words, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+function timed(work) {
+  const startedAt = performance.now();
+  work();
+  return performance.now() - startedAt;
+}
+
+function isThere(command) {
+  try {
+    execFileSync(command, ["version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sizeOf(folder) {
+  let bytes = 0;
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const stats = lstatSync(join(folder, name));
+    if (stats.isFile()) bytes += stats.size;
+  }
+  return bytes;
+}

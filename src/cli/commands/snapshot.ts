@@ -1,0 +1,30 @@
+/** `holdfast snapshot [WORKTREE]`. */
+import type { ConsistencyLevel } from "../../worktree/descriptor.js";
+import type { Context, Outcome } from "../context.js";
+import { chooseWorktree, openForWriting, presenting, progressLine, size } from "../worktrees.js";
+
+export async function run(context: Context): Promise<Outcome> {
+  const { flags } = context;
+  const worktrees = await openForWriting(context);
+  const name = chooseWorktree(context, worktrees);
+  const consistency = flags.text("consistency") as ConsistencyLevel | undefined;
+  const progress = progressLine(context, "reading");
+  try {
+    const taken = await worktrees.take(name, {
+      note: flags.text("message") ?? "",
+      tags: flags.list("tag"),
+      ...(consistency === undefined ? {} : { consistency }),
+      ...(await presenting(context, name)),
+      ...(progress.onProgress === undefined ? {} : { onProgress: progress.onProgress }),
+      signal: context.signal,
+    });
+    return {
+      data: taken,
+      text: () =>
+        `snapshot ${taken.snapshot_id} of ${name}: ${taken.entries.toLocaleString("en-US")} entries, ${size(taken.bytes)}, ${taken.files_read.toLocaleString("en-US")} files read`,
+      notes: taken.warnings,
+    };
+  } finally {
+    progress.end();
+  }
+}

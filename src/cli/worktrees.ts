@@ -1,0 +1,119 @@
+/** What the commands on worktrees share: opening, which worktree is meant, whose lock, and progress. */
+import { sep } from "node:path";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import { reattachAll } from "../workspace/detached.js";
+import { openWorktrees, type Progress, type Worktrees } from "../worktree/open-worktrees.js";
+import type { Context } from "./context.js";
+import { tokenAround, tokenFiles } from "./detached.js";
+import { span } from "./moments.js";
+
+/** For commands that change something. */
+export async function openForWriting(context: Context): Promise<Worktrees> {
+  return openWorktrees(await context.openHoldfast(), { root: rootOf(context), ...configured(context) });
+}
+
+/** Creates nothing. */
+export function openForReading(context: Context): Promise<Worktrees> {
+  return openWorktrees(null, { root: rootOf(context) });
+}
+
+function configured(context: Context): { sharedInPlace?: boolean } {
+  const { sharedInPlace } = context.workspace().config;
+  return sharedInPlace === undefined ? {} : { sharedInPlace };
+}
+
+function rootOf(context: Context): string {
+  const { root } = context.workspace();
+  if (root === null)
+    throw new HoldfastError("E_CONFIG", "worktrees need a workspace, and there is none around", {
+      next: ["holdfast init"],
+    });
+  return root;
+}
+
+/** Said, or the one the current folder lies in, or the only one. */
+export function chooseWorktree(context: Context, worktrees: Worktrees, said = context.args("WORKTREE")[0]): string {
+  if (said !== undefined) return said;
+  const all = worktrees.trees.list();
+  const around = all.find(({ path }) => `${context.cwd}${sep}`.startsWith(`${path}${sep}`));
+  const [only, other] = all;
+  if (around !== undefined) return around.worktree_id;
+  if (only !== undefined && other === undefined) return only.worktree_id;
+  const names = all.map((each) => each.worktree_id).join(", ");
+  throw invalidArgument(
+    "WORKTREE",
+    all.length === 0 ? "there is none yet" : `say which one: ${names}`,
+    "holdfast worktree list",
+  );
+}
+
+/** The lease the caller has on the worktree, if any: said, from the environment, or kept for this user and owner. */
+export async function presenting(context: Context, worktree: string): Promise<{ token?: string; wait?: string }> {
+  const wait = context.flags.text("wait");
+  const waiting = wait === undefined ? {} : { wait };
+  const said = context.flags.text("token");
+  if (said !== undefined) return { token: said };
+  const holdfast = await context.openHoldfast();
+  const key = `worktree:${worktree}`;
+  const around = tokenAround(context);
+  try {
+    if (around !== undefined) {
+      await holdfast.borrow(key, around);
+      return { token: around };
+    }
+  } catch (error) {
+    if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
+  }
+  try {
+    const [found] = await reattachAll(holdfast, tokenFiles(context, holdfast), [key], {
+      said: undefined,
+      around: undefined,
+    });
+    return found === undefined ? waiting : { token: found.token };
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_NOT_HELD")) return waiting;
+    throw error;
+  }
+}
+
+/** How much of it is done, how fast, and how long it will take; drawn over itself on a terminal, else silent. */
+export function progressLine(
+  { screen }: Context,
+  verb: string,
+): { onProgress?: (progress: Progress) => void; end(): void } {
+  const { stderr } = process;
+  if (stderr.isTTY !== true || screen.json || screen.quiet) return { end: () => undefined };
+  const startedAt = performance.now();
+  let drawnAt = 0;
+  return {
+    onProgress({ files, bytes, expectedBytes }) {
+      const now = performance.now();
+      if (now - drawnAt < 100) return;
+      drawnAt = now;
+      const rate = bytes / Math.max(0.001, (now - startedAt) / 1000);
+      const left =
+        expectedBytes === null || rate === 0 ? "" : `, ${span(Math.max(0, expectedBytes - bytes) / rate)} left`;
+      const share = expectedBytes === null || expectedBytes === 0 ? "" : ` ${bar(bytes / expectedBytes)}`;
+      stderr.write(
+        `\r\u001b[K${verb}${share} ${files.toLocaleString("en-US")} files, ${size(bytes)}, ${size(rate)}/s${left}`,
+      );
+    },
+    end: () => void stderr.write("\r\u001b[K"),
+  };
+}
+
+const BAR = 20;
+
+function bar(share: number): string {
+  const filled = Math.round(Math.min(1, share) * BAR);
+  return `[${"#".repeat(filled)}${".".repeat(BAR - filled)}]`;
+}
+
+/** `12.3 MB`. */
+export function size(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}

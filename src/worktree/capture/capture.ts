@@ -1,0 +1,242 @@
+/**
+ * Captures a payload: walks it, hashes what the cache does not vouch for, and writes manifest, objects and the new cache
+ * into the folder of the snapshot in the making. Then looks again. Entries wait in order for their hashes; never more
+ * than a few thousand, so memory does not grow with the tree.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../support/clock.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
+import type { Entry } from "../manifest/entry.js";
+import { createManifestWriter, type ManifestSummary } from "../manifest/manifest-writer.js";
+import type { IndexPart } from "../objects/object-index.js";
+import { evidenceOf, isRacy } from "./evidence.js";
+import { createHashPool } from "./hash-pool.js";
+import { type FileResult, hashOfFile } from "./hasher.js";
+import { createLineWriter } from "./lines.js";
+import { createCacheWriter, openCacheLookup, readCache } from "./stat-cache.js";
+import { type Seen, type Skipped, type WalkPlace, walk } from "./walk.js";
+
+export interface CaptureRequest {
+  readonly place: WalkPlace;
+  readonly folder: string;
+  readonly snapshotId: string;
+  /** The cache to trust, or null. */
+  readonly cache: string | null;
+  readonly parts: readonly IndexPart[];
+  readonly clock: Clock;
+  /** Null: as many as are good here. 0: none, everything in this one. */
+  readonly threads: number | null;
+  readonly mustBeQuiet: boolean;
+  readonly signal: AbortSignal | undefined;
+  onProgress(files: number, bytes: number): void;
+}
+
+export interface Captured extends ManifestSummary {
+  readonly skipped: number;
+  readonly skippedHash: string;
+  /** Files that were read, as opposed to known from the cache. */
+  readonly read: number;
+  /** Whether anything changed while it was captured; null when nobody looked. */
+  readonly changed: string | null;
+}
+
+/** A file in line for its hash, or anything that only waits for those before it. */
+interface Waiting {
+  readonly seen: Seen;
+  readonly evidence: string;
+  readonly racy: boolean;
+  sha256: string | null | undefined;
+  errno: string | null;
+  readonly linkTo: string | null;
+}
+
+const MOST_WAITING = 4_096;
+/** A pause for the event loop after this many entries. */
+const BREATH = 1_000;
+
+export async function capture(request: CaptureRequest): Promise<Captured> {
+  const { folder, clock, mustBeQuiet } = request;
+  const waiting: Waiting[] = [];
+  const byNumber = new Map<number, Waiting>();
+  const firstOf = new Map<string, string>();
+  const skippedDigest = createHash("sha256");
+  let skipped = 0;
+  let read = 0;
+  let files = 0;
+  let bytes = 0;
+  let changed: string | null = null;
+
+  const pool = createHashPool({ folder, parts: request.parts }, request.threads, (result: FileResult) => {
+    const entry = byNumber.get(result.number);
+    byNumber.delete(result.number);
+    if (entry === undefined) return;
+    entry.sha256 = result.sha256;
+    entry.errno = result.errno;
+  });
+  const manifest = createManifestWriter(join(folder, "manifest"), (sha256, content) => pool.store(sha256, content));
+  const cache = createCacheWriter(join(folder, "cache"), request.snapshotId);
+  const skips = createLineWriter(join(folder, "skipped"));
+
+  const skip = ({ path, why }: Omit<Skipped, "kind">): void => {
+    skipped += 1;
+    const line = JSON.stringify({ path, why });
+    skippedDigest.update(`${line}\n`);
+    skips.add(line);
+  };
+  const write = (each: Waiting): void => {
+    const { seen, sha256, errno, evidence, racy } = each;
+    if (seen.kind === "file" && each.linkTo === null && sha256 === null) {
+      const isGone = errno === null || errno === "ENOENT";
+      if (mustBeQuiet && !isGone) throw unreadable(seen, errno);
+      if (isGone) changed ??= seen.path;
+      skip({ path: seen.path, why: isGone ? "it changed while it was read" : `unreadable: ${errno}` });
+      return;
+    }
+    manifest.add(entryOf(each));
+    cache.add({ evidence, racy, sha256: sha256 ?? null, path: seen.path });
+  };
+  /** Writes what has its hash, from the front, up to the first that has not. */
+  const flush = (): void => {
+    let done = 0;
+    for (const each of waiting) {
+      if (each.sha256 === undefined) break;
+      write(each);
+      done += 1;
+    }
+    waiting.splice(0, done);
+  };
+
+  try {
+    using known = openCacheLookup(request.cache);
+    let number = 0;
+    let lookedAt = clock().wallMs;
+    for (const seen of walk(request.place)) {
+      if (number % BREATH === 0) {
+        request.signal?.throwIfAborted();
+        await setImmediate();
+        request.onProgress(files, bytes);
+        lookedAt = clock().wallMs; // Too early is safe: it only makes more files racy.
+      }
+      number += 1;
+      if (seen.kind === "skipped") {
+        skip(seen);
+        continue;
+      }
+      const linkTo = seen.kind === "file" ? linkOf(seen, firstOf) : null;
+      const evidence = evidenceOf(seen);
+      const entry: Waiting = { seen, evidence, racy: isRacy(seen, lookedAt), sha256: null, errno: null, linkTo };
+      if (seen.kind === "file" && linkTo === null) {
+        const size = Number(seen.stats.size);
+        files += 1;
+        bytes += size;
+        const line = known.find(seen.path);
+        if (line !== null && !line.racy && line.sha256 !== null && line.evidence === evidence)
+          entry.sha256 = line.sha256;
+        else {
+          entry.sha256 = undefined;
+          byNumber.set(number, entry);
+          read += 1;
+          const isFull = pool.add({ number, full: seen.full, size, ino: String(seen.stats.ino) });
+          if (isFull !== null) await isFull;
+        }
+      }
+      if (waiting.length === 0 && entry.sha256 !== undefined) write(entry);
+      else waiting.push(entry);
+      if (waiting.length >= MOST_WAITING) {
+        flush();
+        if (waiting.length >= MOST_WAITING) await pool.drain();
+      }
+    }
+    await pool.drain();
+    flush();
+    request.onProgress(files, bytes);
+    const summary = manifest.finish();
+    cache.finish();
+    skips.finish(true);
+    await pool.finish();
+    changed ??= await lookAgain(request, folder);
+    if (mustBeQuiet && changed !== null) throw notQuiet(changed);
+    return { ...summary, skipped, skippedHash: skippedDigest.digest("hex"), read, changed };
+  } catch (error) {
+    for (const file of [manifest, cache, skips]) file.abandon();
+    await pool.abandon().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The path a hard link was met at first, or null for the first of them. */
+function linkOf({ path, stats }: Seen, firstOf: Map<string, string>): string | null {
+  if (stats.nlink < 2n) return null;
+  const inode = `${stats.dev}:${stats.ino}`;
+  const first = firstOf.get(inode);
+  if (first === undefined) firstOf.set(inode, path);
+  return first ?? null;
+}
+
+function entryOf({ seen: { kind, path, stats, target }, sha256, linkTo }: Waiting): Entry {
+  const mode = Number(stats.mode & 0o7777n);
+  const mtimeUs = Number(stats.mtimeNs / 1_000n);
+  if (kind === "folder") return { kind, path, mode, mtimeUs };
+  if (kind === "symlink") return { kind, path, mtimeUs, target };
+  if (linkTo !== null) return { kind: "hardlink", path, to: linkTo };
+  const size = Number(stats.size);
+  return { kind, path, mode, mtimeUs, size, sha256: sha256 ?? "", hasHoles: stats.blocks * 512n < stats.size };
+}
+
+/** Walks once more beside the cache that was just written. The first path that is not as it was, or null. */
+async function lookAgain({ place, signal }: CaptureRequest, folder: string): Promise<string | null> {
+  const before = readCache(join(folder, "cache"));
+  try {
+    let count = 0;
+    for (const seen of walk(place)) {
+      count += 1;
+      if (count % BREATH === 0) {
+        signal?.throwIfAborted();
+        await setImmediate();
+      }
+      if (seen.kind === "skipped") continue;
+      const line = before.next().value;
+      if (line === undefined || line.path !== seen.path)
+        return line === undefined ? seen.path : smaller(line.path, seen.path);
+      if (line.evidence !== evidenceOf(seen)) return seen.path;
+      if (line.racy && line.sha256 !== null && seen.kind === "file" && !hasContent(seen, line.sha256)) return seen.path;
+    }
+    return before.next().value?.path ?? null;
+  } finally {
+    before.return(undefined);
+  }
+}
+
+function smaller(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+/** Reads a racy file once more: its evidence alone proves nothing. */
+function hasContent({ full }: Seen, sha256: string): boolean {
+  try {
+    return hashOfFile(full) === sha256;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw ioError(error, "read", full);
+  }
+}
+
+function notQuiet(path: string): HoldfastError {
+  return new HoldfastError(
+    "E_CONSISTENCY_UNAVAILABLE",
+    `${JSON.stringify(path)} changed while the snapshot was taken`,
+    {
+      details: { path },
+      next: ["Quiet the writers and try again, or take what can be had with `--consistency best_effort`."],
+    },
+  );
+}
+
+function unreadable({ full }: Seen, errno: string): HoldfastError {
+  return new HoldfastError("E_IO", `cannot read ${full}: ${errno}`, {
+    details: { path: full, errno },
+    next: [`Give this user the right to read ${full}, name it in .holdfastignore, or take a best_effort snapshot.`],
+  });
+}

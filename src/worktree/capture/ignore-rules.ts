@@ -1,0 +1,27 @@
+/** `.holdfastignore` in the payload's own folder, in the language of .gitignore. What it names is neither saved nor touched. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import ignore, { type Ignore } from "ignore";
+import { ioError } from "../../support/errors.js";
+
+const IGNORE_FILE = ".holdfastignore";
+
+export interface IgnoreRules {
+  ignores(path: string, isFolder: boolean): boolean;
+}
+
+const NOTHING: IgnoreRules = { ignores: () => false };
+
+export function readIgnoreRules(payload: string): IgnoreRules {
+  const path = join(payload, IGNORE_FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return NOTHING;
+    throw ioError(error, "read", path);
+  }
+  // The package is CommonJS: what `import` gives is the function itself, which its types do not know.
+  const rules = (ignore as unknown as (options: object) => Ignore)({ allowRelativePaths: true }).add(text);
+  return { ignores: (path_, isFolder) => rules.ignores(isFolder ? `${path_}/` : path_) };
+}

@@ -1,0 +1,128 @@
+/** What doctor asks about worktrees and snapshots: what a crash or tampering left, and tidying up what is safe to. */
+import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Holdfast } from "../lease/holdfast.js";
+import { removeQuietly } from "../support/durable-file.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { manifestOf } from "./compare.js";
+import type { Layout } from "./layout.js";
+import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
+import { claimObjects } from "./pins.js";
+import { listWorktrees, payloadOf } from "./registry.js";
+import { settle } from "./restore/in-place.js";
+import { unsettled } from "./restore/journal.js";
+import { leftByRestores } from "./restore/to-new.js";
+import { allIds, folderOf, getSnapshot, objectFolders } from "./snapshots.js";
+import { type Site, tidyStaging } from "./take.js";
+
+export interface Fault {
+  readonly kind: "orphan" | "interrupted" | "partial" | "broken_chain" | "missing_part" | "missing_payload";
+  readonly path: string;
+  readonly problem: string;
+  /** What is safe to tidy up. */
+  readonly repairable: boolean;
+}
+
+/** Reads descriptors, manifests and indexes, not the contents: that is `verify`. Takes no lock. */
+export async function checkSnapshots(layout: Layout): Promise<readonly Fault[]> {
+  if (!existsSync(layout.base)) return [];
+  return [...(await orphans(layout)), ...interrupted(layout), ...snapshots(layout), ...worktrees(layout)];
+}
+
+/** What is left after tidying. */
+export async function repairSnapshots(site: Site, holdfast: Holdfast): Promise<readonly Fault[]> {
+  const { layout } = site;
+  for (const name of unsettled(layout)) await settle(site, holdfast, name);
+  await tidyStaging(layout);
+  await removeLeftRestores(layout);
+  return checkSnapshots(layout);
+}
+
+/** While somebody uses objects, what is in the making cannot be told from what was left. */
+async function whenQuiet<T>(layout: Layout, work: () => T): Promise<T | null> {
+  let claim: Disposable;
+  try {
+    claim = await claimObjects(layout, 0);
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_CONFLICT")) return null;
+    throw error;
+  }
+  using _claim = claim;
+  return work();
+}
+
+async function orphans(layout: Layout): Promise<Fault[]> {
+  const orphan = (path: string, problem: string): Fault => ({ kind: "orphan", path, problem, repairable: true });
+  const found = await whenQuiet(layout, () => [
+    ...readdirSync(layout.staging).map((name) =>
+      orphan(join(layout.staging, name), "a snapshot that was never finished"),
+    ),
+    ...leftByRestores(layout).map(({ intent, staged }) =>
+      orphan(intent, `a restore that was never finished: ${staged}`),
+    ),
+  ]);
+  return found ?? [];
+}
+
+/** Only a folder of the name that restores give theirs is removed, whatever the intent says. */
+async function removeLeftRestores(layout: Layout): Promise<void> {
+  await whenQuiet(layout, () => {
+    for (const { intent, staged } of leftByRestores(layout)) {
+      if (/^\..+\.holdfast-\d{8}-\d{9}-[0-9a-f]{8}$/.test(basename(staged)) && existsSync(dirname(staged)))
+        if (lstatSync(staged, { throwIfNoEntry: false })?.isDirectory())
+          rmSync(staged, { recursive: true, force: true });
+      removeQuietly(intent);
+    }
+  });
+}
+
+function interrupted(layout: Layout): Fault[] {
+  return unsettled(layout).map((name) => ({
+    kind: "interrupted",
+    path: join(layout.restores, name),
+    problem: `a restore of ${name} in place is not settled`,
+    repairable: true,
+  }));
+}
+
+function snapshots(layout: Layout): Fault[] {
+  const ids = allIds(layout);
+  const known = new Set(ids);
+  const faults: Fault[] = [];
+  const bad = (kind: Fault["kind"], path: string, problem: string): void =>
+    void faults.push({ kind, path, problem, repairable: false });
+  const parts = loadIndexParts(objectFolders(layout), (error) =>
+    bad("missing_part", String(error.details.path), error.message),
+  );
+  const index = createObjectIndex(parts);
+  for (const id of ids) {
+    const folder = folderOf(layout, id);
+    if (existsSync(join(folder, ".RETIRED"))) continue;
+    try {
+      const { parent_id: parent } = getSnapshot(layout, id);
+      if (parent !== null && !known.has(parent)) bad("broken_chain", folder, `its parent ${parent} is not there`);
+      for (const piece of manifestOf(layout, id).pieces)
+        if (index.find(Buffer.from(piece, "hex")) === null)
+          bad("missing_part", folder, `a piece of its manifest is missing: ${piece}`);
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      bad(error.code === "E_PARTIAL_SNAPSHOT" ? "partial" : "missing_part", folder, error.message);
+    }
+  }
+  for (const { folder, file } of parts) {
+    const pack = join(folder, file.slice(0, -".idx".length));
+    if (!existsSync(pack) && !existsSync(join(folder, "large"))) bad("missing_part", pack, "a pack is missing");
+  }
+  return faults;
+}
+
+function worktrees(layout: Layout): Fault[] {
+  return listWorktrees(layout)
+    .filter((record) => !existsSync(payloadOf(layout, record)))
+    .map((record) => ({
+      kind: "missing_payload",
+      path: payloadOf(layout, record),
+      problem: `the payload of worktree ${record.worktree_id} is gone`,
+      repairable: false,
+    }));
+}

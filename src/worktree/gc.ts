@@ -1,0 +1,133 @@
+/**
+ * Removes what nothing uses: what was staged and never published, folders of snapshots that are not complete, and of
+ * removed snapshots every pack and large object that no complete snapshot names.
+ *
+ * Nobody else uses objects meanwhile: gc holds the claim, which everybody who takes, restores or reads pins first. So what
+ * is unused when it looks stays unused. A crash leaves some of it for the next gc.
+ *
+ * A folder that is not complete is never a snapshot in the making (those are in staging/): it was removed on purpose
+ * (`.RETIRED`), or damaged. A damaged one is kept as long as it has a descriptor: somebody may want to repair it.
+ */
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { syncFolder } from "../support/durable-file.js";
+import { manifestOf } from "./compare.js";
+import type { Layout } from "./layout.js";
+import { entriesOf } from "./manifest/manifest-reader.js";
+import { INDEX_RECORD_BYTES } from "./objects/object-format.js";
+import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
+import { openObjectReader } from "./objects/object-reader.js";
+import { claimObjects } from "./pins.js";
+import { allIds, folderOf, listSnapshots, objectFolders } from "./snapshots.js";
+import { systemError } from "./system-error.js";
+
+export interface Collected {
+  /** Names in staging/ that were removed. */
+  readonly staged: number;
+  /** Folders of snapshots. */
+  readonly folders: number;
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+/** `E_LOCK_CONFLICT` when something runs for longer than `waitMs`; `E_STORE_CORRUPT` when it cannot tell what is used. */
+export async function collect(layout: Layout, waitMs: number): Promise<Collected> {
+  using _claim = await claimObjects(layout, waitMs);
+  try {
+    return await sweep(layout);
+  } catch (error) {
+    throw systemError(error, "tidy", layout.base);
+  }
+}
+
+async function sweep(layout: Layout): Promise<Collected> {
+  const collected = { staged: 0, folders: 0, objects: 0, bytes: 0 };
+  for (const name of readdirSync(layout.staging)) {
+    collected.staged += 1;
+    collected.bytes += remove(join(layout.staging, name));
+  }
+  const used = await mark(layout);
+  for (const id of allIds(layout)) {
+    await setImmediate();
+    const folder = folderOf(layout, id);
+    if (existsSync(join(folder, ".READY")) || existsSync(join(folder, "descriptor.json"))) continue;
+    sweepFolder(layout, folder, used, collected);
+  }
+  syncFolder(layout.taken);
+  return collected;
+}
+
+type IsUsed = (folder: string, sha256: string | null, file: string) => boolean;
+
+/** Which records of which index some complete snapshot needs. */
+async function mark(layout: Layout): Promise<IsUsed> {
+  const index = createObjectIndex(loadIndexParts(objectFolders(layout)));
+  using reader = openObjectReader(index);
+  const marks = index.parts.map(({ records }) => new Uint8Array(records.byteLength / INDEX_RECORD_BYTES));
+  const use = (sha256: string): void => {
+    const { part, record } = reader.place(sha256);
+    const own = marks[part];
+    if (own !== undefined) own[record] = 1;
+  };
+  for (const { snapshot_id: id } of listSnapshots(layout)) {
+    const manifest = manifestOf(layout, id);
+    for (const piece of manifest.pieces) use(piece);
+    let count = 0;
+    for (const entry of entriesOf(reader, manifest)) {
+      if (entry.kind === "file") use(entry.sha256);
+      count += 1;
+      if (count % 1_000 === 0) await setImmediate();
+    }
+  }
+  return (folder, sha256, file) => {
+    const part = index.parts.findIndex((each) => each.folder === folder && each.file === file);
+    if (part < 0) return false;
+    if (sha256 === null) return marks[part]?.includes(1) ?? false;
+    for (const object of index.list(part)) if (object.sha256 === sha256) return marks[part]?.[object.record] === 1;
+    return false;
+  };
+}
+
+/** The folder keeps the packs that are used, whole; when none is, it goes. */
+function sweepFolder(
+  layout: Layout,
+  folder: string,
+  isUsed: IsUsed,
+  collected: { folders: number; objects: number; bytes: number },
+): void {
+  const indexes = readdirSync(folder).filter((name) => name.endsWith(".idx"));
+  const kept = indexes.filter((file) => isUsed(folder, null, file));
+  if (kept.length === 0) {
+    const aside = join(layout.staging, basename(folder));
+    renameSync(folder, aside); // In one step: half of a folder would look like a damaged snapshot.
+    collected.folders += 1;
+    collected.bytes += remove(aside);
+    return;
+  }
+  for (const file of indexes.filter((name) => !kept.includes(name))) {
+    collected.objects += 1;
+    for (const name of [file, file.slice(0, -".idx".length)]) collected.bytes += remove(join(folder, name));
+  }
+}
+
+/** Returns how many bytes it had. */
+function remove(path: string): number {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return 0;
+  if (!stats.isDirectory()) {
+    unlinkSync(path);
+    return stats.size;
+  }
+  let bytes = 0;
+  for (const name of readdirSync(path)) bytes += statSync(join(path, name), { throwIfNoEntry: false })?.size ?? 0;
+  rmSync(path, { recursive: true, force: true });
+  return bytes;
+}
+
+/** Takes a snapshot out of the list; its contents stay until gc finds that nothing uses them. A crash leaves it listed or not. */
+export function retire(folder: string): void {
+  closeSync(openSync(join(folder, ".RETIRED"), "w"));
+  for (const name of [".READY", "descriptor.json", "manifest", "skipped"]) rmSync(join(folder, name), { force: true });
+  syncFolder(folder);
+}

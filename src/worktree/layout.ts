@@ -1,0 +1,104 @@
+/**
+ * Where things are, all below `<workspace>/.holdfast/snapshots/` and never in a payload:
+ *
+ *   format.json                 the version of these formats
+ *   worktrees/NAME.json         a worktree: where its payload is, its mode
+ *   heads/NAME.json             which snapshot it stands on
+ *   caches/NAME                 what its files looked like when they were last read
+ *   taken/ID/                   a snapshot: descriptor.json, manifest, skipped, packs, large objects, .READY
+ *   staging/ID/                 one in the making: the same files, and intent.json
+ *   restores/NAME/              an in-place restore under way: journal.json, steps, progress
+ *   use, turnstile              kernel locks: who reads and writes objects here, and gc
+ */
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { syncFolder } from "../support/durable-file.js";
+import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { readSealed, sealText } from "./sealed-file.js";
+
+const SCHEMA_VERSION = 1;
+
+export interface Layout {
+  /** The workspace. */
+  readonly root: string;
+  /** `<root>/.holdfast`, which is never part of a payload. */
+  readonly home: string;
+  readonly base: string;
+  readonly worktrees: string;
+  readonly heads: string;
+  readonly caches: string;
+  readonly taken: string;
+  readonly staging: string;
+  readonly restores: string;
+  readonly use: string;
+  readonly turnstile: string;
+}
+
+/** Names the places; makes nothing. */
+export function layoutOf(root: string): Layout {
+  const home = join(root, ".holdfast");
+  const base = join(home, "snapshots");
+  const at = (name: string): string => join(base, name);
+  return {
+    root,
+    home,
+    base,
+    worktrees: at("worktrees"),
+    heads: at("heads"),
+    caches: at("caches"),
+    taken: at("taken"),
+    staging: at("staging"),
+    restores: at("restores"),
+    use: at("use"),
+    turnstile: at("turnstile"),
+  };
+}
+
+/** Makes the folders once. `E_FORMAT_UNSUPPORTED` when a newer version made them. */
+export function prepareLayout(layout: Layout): void {
+  const format = join(layout.base, "format.json");
+  try {
+    if (existsSync(format)) {
+      const { schema_version: version } = readSealed<{ schema_version: number }>(format);
+      if (version > SCHEMA_VERSION)
+        throw new HoldfastError(
+          "E_FORMAT_UNSUPPORTED",
+          `${format} is of version ${version}, and this is ${SCHEMA_VERSION}`,
+        );
+      return;
+    }
+    for (const folder of ["worktrees", "heads", "caches", "taken", "staging", "restores"] as const)
+      mkdirSync(layout[folder], { recursive: true });
+    writeOnce(format, sealText({ schema_version: SCHEMA_VERSION }));
+    syncFolder(layout.base);
+    syncFolder(layout.home);
+  } catch (error) {
+    throw ioError(error, "prepare", layout.base);
+  }
+}
+
+/** Two that come first write the same bytes. */
+function writeOnce(path: string, text: string): void {
+  const fd = openSync(path, "w", 0o644);
+  try {
+    writeSync(fd, text);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** A name is a file's name and a part of a key at once. `E_INVALID_ARGUMENT`. */
+export function parseWorktreeName(name: unknown, field = "name"): string {
+  if (typeof name !== "string" || !NAME.test(name))
+    throw invalidArgument(
+      field,
+      `${JSON.stringify(name)} is no name: letters, digits, . _ - (at most 64, no dot first)`,
+    );
+  return name;
+}
+
+export function worktreeKey(name: string): string {
+  return `worktree:${name}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Who may change a worktree. In an exclusive one whoever holds `worktree:NAME`: the caller, who shows the lease, or the
+ * verb itself, which takes the lock when it is free and gives it back. In a shared one nobody needs it to take a snapshot;
+ * only the moment of publishing is serialised, by `snapshot:NAME`.
+ */
+import type { BorrowedLease } from "../lease/borrowed-lease.js";
+import type { Duration } from "../lease/duration.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import type { Lease } from "../lease/lease.js";
+import { HoldfastError } from "../support/errors.js";
+import { worktreeKey } from "./layout.js";
+import type { WorktreeRecord } from "./registry.js";
+import type { Committer } from "./take.js";
+
+/** How a caller shows that it may write. */
+export interface Presenting {
+  /** A write lease on `worktree:NAME` in this process. */
+  readonly lease?: Lease;
+  /** Or the lease token of one taken elsewhere. */
+  readonly token?: string;
+  /** How long to wait for the lock when none is shown. Default: not at all. */
+  readonly wait?: Duration;
+}
+
+export interface Right extends Committer {
+  readonly token: string;
+}
+
+const PUBLISH_WAIT = "60s";
+
+/** `E_LOCK_CONFLICT` when somebody else holds it, `E_LOCK_NOT_HELD` when what is shown does not. */
+export async function withRight<T>(
+  holdfast: Holdfast,
+  { worktree_id: name }: WorktreeRecord,
+  { lease, token, wait = 0 }: Presenting,
+  work: (right: Right) => Promise<T>,
+): Promise<T> {
+  const key = worktreeKey(name);
+  if (lease !== undefined) {
+    if (!lease.keys.includes(key)) throw notThis(key, lease.keys);
+    await lease.verify();
+    return work(rightOf(lease, lease.fencingTokens[lease.keys.indexOf(key)] ?? null, lease.token));
+  }
+  if (token !== undefined) {
+    const borrowed = await holdfast.borrow(key, token);
+    await borrowed.verify();
+    return work(rightOf(borrowed, borrowed.fencingTokens[0] ?? null, token));
+  }
+  return holdfast.withLock(key, { wait }, (own) => work(rightOf(own, own.fencingToken, own.token)));
+}
+
+/** Publishing from a shared worktree. */
+export function sharedCommitter(holdfast: Holdfast, { worktree_id: name }: WorktreeRecord): Committer {
+  return {
+    fencingToken: null,
+    commit: (write, event, details) =>
+      holdfast.withLock(`snapshot:${name}`, { wait: PUBLISH_WAIT }, (lease) =>
+        commitTold(lease, write, event, details),
+      ),
+  };
+}
+
+/** A step under the guard of this lease, with an entry in the audit chain by the same step when an event is named. */
+export function commitTold<T>(
+  lease: Pick<BorrowedLease, "seat" | "through">,
+  write: () => T,
+  event: "snapshot" | "restore" | null,
+  details: Record<string, unknown>,
+): Promise<T> {
+  const { store, party, grants } = lease.seat;
+  return lease.through(() => store.fence.commit(grants, write, event === null ? undefined : { event, party, details }));
+}
+
+function rightOf(lease: Pick<BorrowedLease, "seat" | "through">, fencingToken: number | null, token: string): Right {
+  return {
+    fencingToken,
+    token,
+    commit: (write, event, details) => commitTold(lease, write, event, details),
+  };
+}
+
+function notThis(key: string, keys: readonly string[]): HoldfastError {
+  return new HoldfastError("E_LOCK_NOT_HELD", `the lease that was shown is on ${keys.join(", ")}, not on ${key}`, {
+    details: { resource: key },
+  });
+}

@@ -1,0 +1,109 @@
+/**
+ * Who uses the objects. Everything that reads or stores objects pins all of them, before it looks whether one exists, with
+ * a shared kernel lock on `use`; gc takes it whole to remove any. The system frees it when a process dies. So that a stream
+ * of newcomers does not keep gc out for ever, everybody passes the turnstile first, and gc closes it while it waits.
+ */
+import { closeSync, openSync } from "node:fs";
+import { sleep } from "../support/deadline.js";
+import { HoldfastError, ioError } from "../support/errors.js";
+import { tryLockExclusive, tryLockShared } from "../support/kernel-lock.js";
+import type { Layout } from "./layout.js";
+
+const PAUSE_MS = 5;
+/** Longer than any gc stands in the turnstile. */
+const PATIENCE_MS = 120_000;
+
+/** Until it is disposed, no object is removed. `E_STORE_UNAVAILABLE` when gc does not end. */
+export async function pinObjects({ use, turnstile }: Layout): Promise<Disposable> {
+  using gate = openLockable(turnstile);
+  await until(
+    () => tryLockShared(gate.fd),
+    PATIENCE_MS,
+    () => stuck(turnstile),
+  );
+  const pin = openLockable(use);
+  try {
+    await until(
+      () => tryLockShared(pin.fd),
+      PATIENCE_MS,
+      () => stuck(use),
+    );
+    return pin;
+  } catch (error) {
+    pin[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** Nobody else uses an object until it is disposed. `E_LOCK_CONFLICT` when somebody does for longer than `waitMs`. */
+export async function claimObjects({ use, turnstile }: Layout, waitMs: number): Promise<Disposable> {
+  const gate = openLockable(turnstile);
+  try {
+    await until(() => tryLockExclusive(gate.fd), waitMs, busy);
+    const claim = openLockable(use);
+    try {
+      await until(() => tryLockExclusive(claim.fd), waitMs, busy);
+    } catch (error) {
+      claim[Symbol.dispose]();
+      throw error;
+    }
+    return {
+      [Symbol.dispose]() {
+        claim[Symbol.dispose]();
+        gate[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    gate[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function openLockable(path: string): Disposable & { readonly fd: number } {
+  try {
+    const fd = openEither(path);
+    return { fd, [Symbol.dispose]: () => closeSync(fd) };
+  } catch (error) {
+    throw ioError(error, "open", path);
+  }
+}
+
+/** Whoever may only read can still take a shared lock. */
+function openEither(path: string): number {
+  try {
+    return openSync(path, "a+", 0o644);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EROFS" && code !== "EACCES" && code !== "EPERM") throw error;
+    return openSync(path, "r");
+  }
+}
+
+async function until(isSo: () => boolean, waitMs: number, late: () => HoldfastError): Promise<void> {
+  const startedAt = performance.now();
+  while (!isSo()) {
+    if (performance.now() - startedAt > waitMs) throw late();
+    await sleep(PAUSE_MS);
+  }
+}
+
+function stuck(path: string): HoldfastError {
+  return new HoldfastError(
+    "E_STORE_UNAVAILABLE",
+    `${path} was not free for ${PATIENCE_MS / 1000} s: does a gc not end?`,
+  );
+}
+
+function busy(): HoldfastError {
+  return new HoldfastError("E_LOCK_CONFLICT", "a snapshot or restore is running, so nothing is removed now", {
+    next: ["Try again when it has ended, or wait for it: `holdfast gc --wait 10m`."],
+  });
+}
+
+/** Says by a kernel lock that this process works on it. Null when another one does. */
+export function tryMark(path: string): Disposable | null {
+  const mark = openLockable(path);
+  if (tryLockExclusive(mark.fd)) return mark;
+  mark[Symbol.dispose]();
+  return null;
+}

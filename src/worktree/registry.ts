@@ -1,0 +1,144 @@
+/** The worktrees of a workspace: a file each, outside every payload. */
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+} from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { removeFile, removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
+import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { type Layout, parseWorktreeName } from "./layout.js";
+import { readSealedIfThere, sealText } from "./sealed-file.js";
+
+export type WorktreeMode = "exclusive" | "shared";
+
+export interface WorktreeRecord {
+  readonly schema_version: number;
+  readonly worktree_id: string;
+  /** Relative to the workspace when it lies in it, so that both can be moved together. */
+  readonly path: string;
+  readonly mode: WorktreeMode;
+  readonly created_at: string;
+  /** The snapshot it was made from, or null. */
+  readonly restored_from: string | null;
+}
+
+/** `E_NOT_FOUND`, `E_STORE_CORRUPT`. */
+export function getWorktree(layout: Layout, name: string): WorktreeRecord {
+  const record = readSealedIfThere<WorktreeRecord>(fileOf(layout, parseWorktreeName(name, "worktree")));
+  if (record === null)
+    throw new HoldfastError("E_NOT_FOUND", `there is no worktree ${name}`, {
+      details: { worktree_id: name },
+      next: ["`holdfast worktree list` shows them; `holdfast worktree add NAME --path DIR` makes one."],
+    });
+  return record;
+}
+
+export function listWorktrees(layout: Layout): WorktreeRecord[] {
+  if (!existsSync(layout.worktrees)) return [];
+  const names = readdirSync(layout.worktrees)
+    .filter((name) => name.endsWith(".json"))
+    .sort();
+  return names.map((name) => getWorktree(layout, name.slice(0, -".json".length)));
+}
+
+/** The folder of the payload. */
+export function payloadOf(layout: Layout, { path }: WorktreeRecord): string {
+  return resolve(layout.root, path);
+}
+
+export interface NewWorktree {
+  readonly name: string;
+  readonly path: string;
+  readonly mode: WorktreeMode;
+  readonly restoredFrom: string | null;
+  readonly wallMs: number;
+}
+
+/** Puts it on record, whole or not at all. `E_INVALID_ARGUMENT` when the name is taken or the folders of two would overlap. */
+export function addWorktree(layout: Layout, { name, path, mode, restoredFrom, wallMs }: NewWorktree): WorktreeRecord {
+  const payload = resolve(layout.root, path);
+  checkPayload(layout, payload, name);
+  const inside = relative(layout.root, payload);
+  const record: WorktreeRecord = {
+    schema_version: 1,
+    worktree_id: parseWorktreeName(name),
+    path: inside.startsWith("..") ? payload : inside === "" ? "." : inside,
+    mode,
+    created_at: new Date(wallMs).toISOString(),
+    restored_from: restoredFrom,
+  };
+  createWhole(fileOf(layout, name), sealText(record), name);
+  return record;
+}
+
+/** Forgets it. Payload and snapshots stay. */
+export function dropWorktree(layout: Layout, name: string): void {
+  removeFile(fileOf(layout, name));
+  syncFolder(layout.worktrees);
+}
+
+/** The name of a new worktree must be free, its folder its own. */
+export function checkPayload(layout: Layout, payload: string, name: string): void {
+  if (existsSync(fileOf(layout, parseWorktreeName(name)))) throw taken(name);
+  if (contains(layout.home, payload)) throw invalidArgument("path", `${payload} lies in ${layout.home}`);
+  for (const other of listWorktrees(layout)) {
+    const place = payloadOf(layout, other);
+    if (contains(place, payload) || contains(payload, place))
+      throw invalidArgument("path", `${payload} and ${place} (worktree ${other.worktree_id}) lie in one another`);
+  }
+}
+
+/** Makes the folder when it is not there. */
+export function ensurePayload(payload: string): string {
+  try {
+    if (lstatSync(payload, { throwIfNoEntry: false }) === undefined) mkdirSync(payload, { recursive: true });
+    return realpathSync(payload);
+  } catch (error) {
+    throw ioError(error, "create", payload);
+  }
+}
+
+function contains(outer: string, inner: string): boolean {
+  return inner === outer || inner.startsWith(`${outer}${sep}`);
+}
+
+function fileOf(layout: Layout, name: string): string {
+  return join(layout.worktrees, `${name}.json`);
+}
+
+function taken(name: string): HoldfastError {
+  return invalidArgument(
+    "name",
+    `there is a worktree ${name} already`,
+    "Choose another name, or `holdfast worktree list`.",
+  );
+}
+
+/** Written privately, then linked: of two that add the same name one fails. */
+function createWhole(path: string, text: string, name: string): void {
+  const fresh = `${path}.${randomUUID()}.new`;
+  try {
+    const fd = openSync(fresh, "wx", 0o644);
+    try {
+      writeFully(fd, Buffer.from(text), 0);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    linkSync(fresh, path);
+    syncFolder(join(path, ".."));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw taken(name);
+    throw ioError(error, "create", path);
+  } finally {
+    removeQuietly(fresh);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * What is on the disk about a restore in place, in `restores/NAME/`:
+ *
+ *   place.json     where the new files are staged and the old ones put aside; written before the first of them
+ *   hold           the lease token of the lock that keeps everybody out until it is settled; mode 0600
+ *   steps          what is to be done, a line of JSON each
+ *   journal.json   the decision: from here on it is finished, whoever does it. Names the hash of the steps
+ *   progress       how many steps are done; those after it may be done in part, and are done again
+ *   applied        the payload is the snapshot's; only tidying up is left
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile, syncFolder } from "../../support/durable-file.js";
+import { HoldfastError } from "../../support/errors.js";
+import { createLineWriter, readLines } from "../capture/lines.js";
+import type { Layout } from "../layout.js";
+import { readSealed, readSealedIfThere, sealText } from "../sealed-file.js";
+
+export interface Place {
+  readonly restore_id: string;
+  readonly worktree_id: string;
+  readonly payload: string;
+  /** Holds `new/` and `old/`, on the file system of the payload. */
+  readonly stage: string;
+  /** Where what is not saved goes in the end. */
+  readonly kept: string;
+}
+
+export interface Journal {
+  readonly schema_version: number;
+  readonly worktree_id: string;
+  readonly snapshot_id: string;
+  readonly rescue_id: string;
+  readonly steps: number;
+  readonly steps_hash: string;
+  readonly begun_at: string;
+  readonly owner: string;
+}
+
+/** One idempotent step. `n` names the files in `new/` and `old/`; `was` is the evidence of what the rescue snapshot saved. */
+export type Step =
+  | { readonly op: "open"; readonly path: string }
+  | { readonly op: "away"; readonly path: string; readonly n: number; readonly was: string | null }
+  | { readonly op: "rmdir"; readonly path: string }
+  | { readonly op: "mkdir"; readonly path: string; readonly n: number }
+  | { readonly op: "put"; readonly path: string; readonly n: number; readonly was: string | null }
+  | { readonly op: "link"; readonly path: string; readonly n: number; readonly to: string; readonly was: string | null }
+  | { readonly op: "file"; readonly path: string; readonly mode: number; readonly mtime_us: number }
+  | { readonly op: "symlink"; readonly path: string; readonly mtime_us: number }
+  | { readonly op: "folder"; readonly path: string; readonly mode: number; readonly mtime_us: number };
+
+export interface JournalFolder {
+  readonly folder: string;
+  readonly mark: string;
+  place(): Place | null;
+  writePlace(place: Place): void;
+  hold(): string | null;
+  keepHold(token: string): void;
+  /** Writes the steps, synced. */
+  writeSteps(steps: Iterable<Step>): { readonly steps: number; readonly steps_hash: string };
+  /** `E_STORE_CORRUPT` when they are not those of the journal. */
+  readSteps(journal: Journal): Step[];
+  journal(): Journal | null;
+  decide(journal: Journal): void;
+  progress(): number;
+  writeProgress(count: number): void;
+  isApplied(): boolean;
+  markApplied(): void;
+  /** Everything but the token of the hold, which must not be lost before the hold is released. */
+  close(): void;
+  remove(): void;
+}
+
+export function journalOf(layout: Layout, worktree: string): JournalFolder {
+  const folder = join(layout.restores, worktree);
+  const at = (name: string): string => join(folder, name);
+  const text = (name: string): string | null => (existsSync(at(name)) ? readFileSync(at(name), "utf8").trim() : null);
+  return {
+    folder,
+    mark: join(layout.restores, `${worktree}.mark`),
+    place: () => readSealedIfThere<Place>(at("place.json")),
+    writePlace(place) {
+      mkdirSync(folder, { recursive: true });
+      replaceFile(at("place.json"), Buffer.from(sealText(place)), true);
+      syncFolder(layout.restores);
+    },
+    hold: () => text("hold"),
+    keepHold(token) {
+      writeFileSync(at("hold"), `${token}\n`, { mode: 0o600, flush: true });
+      syncFolder(folder);
+    },
+    writeSteps(steps) {
+      rmSync(at("steps"), { force: true });
+      const writer = createLineWriter(at("steps"));
+      const digest = createHash("sha256");
+      let count = 0;
+      for (const step of steps) {
+        const line = JSON.stringify(step);
+        digest.update(`${line}\n`);
+        writer.add(line);
+        count += 1;
+      }
+      writer.finish(true);
+      return { steps: count, steps_hash: digest.digest("hex") };
+    },
+    readSteps(journal) {
+      const digest = createHash("sha256");
+      const steps: Step[] = [];
+      for (const line of readLines(at("steps"))) {
+        digest.update(`${line}\n`);
+        steps.push(JSON.parse(line) as Step);
+      }
+      if (digest.digest("hex") !== journal.steps_hash)
+        throw new HoldfastError("E_STORE_CORRUPT", `${at("steps")} is not what the journal decided`, {
+          details: { path: at("steps") },
+          next: [`The state before is snapshot ${journal.rescue_id}: restore it to a new folder.`],
+        });
+      return steps;
+    },
+    journal: () => (existsSync(at("journal.json")) ? readSealed<Journal>(at("journal.json")) : null),
+    decide: (journal) => replaceFile(at("journal.json"), Buffer.from(sealText(journal)), true),
+    progress: () => Number(text("progress") ?? 0),
+    writeProgress: (count) => replaceFile(at("progress"), Buffer.from(`${count}\n`), true),
+    isApplied: () => existsSync(at("applied")),
+    markApplied: () => replaceFile(at("applied"), Buffer.from("applied\n"), true),
+    close() {
+      // The journal goes first: without it, what is left is only tidied.
+      for (const name of ["journal.json", "applied", "progress", "steps", "place.json"])
+        rmSync(at(name), { force: true });
+    },
+    remove() {
+      rmSync(folder, { recursive: true, force: true });
+      syncFolder(layout.restores);
+    },
+  };
+}
+
+/** All worktrees a restore in place has left something of. */
+export function unsettled(layout: Layout): string[] {
+  if (!existsSync(layout.restores)) return [];
+  return readdirSync(layout.restores, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+}

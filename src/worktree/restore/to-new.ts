@@ -1,0 +1,115 @@
+/**
+ * Restoring to a new folder, without any lock.
+ *
+ *   1  pin the objects; write an intent that names the folder in the making
+ *   2  write the tree into `.NAME.holdfast-ID` beside the target; sync it
+ *   3  rename it to the target; sync the parent
+ *   4  put the new worktree on record, standing on the snapshot; remove the intent
+ *
+ * A crash in 1 or 2 leaves a folder with a telling name, which doctor and the next restore to that target remove by the
+ * intent; a crash in 3 or 4 leaves the target whole, and `worktree add` puts it on record. A rename onto an empty folder
+ * would replace it, so the target must not exist; one that appears in the last instant and is not empty makes it fail.
+ */
+import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { removeQuietly, replaceFile, syncFolder } from "../../support/durable-file.js";
+import { HoldfastError, invalidArgument, ioError } from "../../support/errors.js";
+import { writeHead } from "../heads.js";
+import type { Layout } from "../layout.js";
+import { entriesOf, readManifest } from "../manifest/manifest-reader.js";
+import { pinObjects } from "../pins.js";
+import { addWorktree, checkPayload, type WorktreeRecord } from "../registry.js";
+import { readSealedIfThere, sealText } from "../sealed-file.js";
+import { newSnapshotId } from "../snapshot-id.js";
+import { folderOf, getSnapshot, openObjects } from "../snapshots.js";
+import { systemError } from "../system-error.js";
+import type { Site } from "../take.js";
+import { syncTree } from "./sync-tree.js";
+import { createTreeWriter, type TreeWriter } from "./write-tree.js";
+
+export interface RestoreToNew {
+  readonly snapshotId: string;
+  readonly to: string;
+  readonly name: string;
+  readonly signal: AbortSignal | undefined;
+  onProgress(files: number, bytes: number): void;
+}
+
+interface RestoreIntent {
+  readonly staged: string;
+  readonly target: string;
+}
+
+const INTENT = /^new-[\w-]+\.json$/;
+
+/** `E_PARTIAL_SNAPSHOT`, `E_INVALID_ARGUMENT` when the target or the name is taken, `E_STORE_CORRUPT`, `E_IO`. */
+export async function restoreToNew({ layout, clock, threads }: Site, request: RestoreToNew): Promise<WorktreeRecord> {
+  const target = resolve(layout.root, request.to);
+  const info = getSnapshot(layout, request.snapshotId);
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+    throw invalidArgument("to", `${target} is there already: a restore makes a new folder`);
+  checkPayload(layout, target, request.name);
+  const parent = dirname(target);
+  const id = newSnapshotId(clock().wallMs);
+  const staged = join(parent, `.${basename(target)}.holdfast-${id}`);
+  const intent = join(layout.restores, `new-${id}.json`);
+  using _pin = await pinObjects(layout);
+  let writer: TreeWriter | null = null;
+  try {
+    replaceFile(intent, Buffer.from(sealText({ staged, target } satisfies RestoreIntent)), true);
+    using reader = openObjects(layout);
+    const manifest = readManifest(join(folderOf(layout, info.snapshot_id), "manifest"), info.payload_root_hash);
+    writer = createTreeWriter(reader, staged, threads);
+    let files = 0;
+    let bytes = 0;
+    for (const entry of entriesOf(reader, manifest)) {
+      const isFull = writer.add(entry);
+      if (isFull !== null) await isFull;
+      files += 1;
+      if (entry.kind === "file") bytes += entry.size;
+      if (files % 200 !== 0) continue;
+      request.signal?.throwIfAborted();
+      request.onProgress(files, bytes);
+      await setImmediate();
+    }
+    await writer.finish();
+    await syncTree(staged);
+    publish(staged, target);
+    request.onProgress(files, bytes);
+  } catch (error) {
+    await writer?.abandon();
+    rmSync(staged, { recursive: true, force: true });
+    removeQuietly(intent);
+    throw systemError(error, "restore to", target);
+  }
+  writeHead(layout, request.name, info.snapshot_id, info.snapshot_id);
+  const { name } = request;
+  const wallMs = clock().wallMs;
+  const record = addWorktree(layout, { name, path: target, mode: "exclusive", restoredFrom: info.snapshot_id, wallMs });
+  removeQuietly(intent);
+  return record;
+}
+
+function publish(staged: string, target: string): void {
+  try {
+    if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+      throw new HoldfastError("E_INVALID_ARGUMENT", `to: ${target} has appeared meanwhile`, {
+        details: { field: "to" },
+      });
+    renameSync(staged, target);
+    syncFolder(dirname(target));
+  } catch (error) {
+    throw ioError(error, "rename to", target);
+  }
+}
+
+/** Intents of restores that died, while nobody uses objects: what they left in the making. */
+export function leftByRestores(layout: Layout): { readonly intent: string; readonly staged: string }[] {
+  return readdirSync(layout.restores)
+    .filter((name) => INTENT.test(name))
+    .map((name) => {
+      const intent = join(layout.restores, name);
+      return { intent, staged: readSealedIfThere<RestoreIntent>(intent)?.staged ?? "" };
+    });
+}

@@ -1,0 +1,83 @@
+/** Finding snapshots: by their folders alone, without a lock. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { HoldfastError, ioError, isHoldfastError } from "../support/errors.js";
+import { readDescriptor, type SnapshotInfo } from "./descriptor.js";
+import type { Layout } from "./layout.js";
+import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
+import { type ObjectReader, openObjectReader } from "./objects/object-reader.js";
+import { isSnapshotId, parseIdPart } from "./snapshot-id.js";
+
+export function folderOf(layout: Layout, id: string): string {
+  return join(layout.taken, id);
+}
+
+/** All folders with the name of a snapshot, oldest first, complete or not. */
+export function allIds({ taken }: Layout): string[] {
+  try {
+    return readdirSync(taken).filter(isSnapshotId).sort();
+  } catch (error) {
+    if (!existsSync(taken)) return [];
+    throw ioError(error, "list", taken);
+  }
+}
+
+/** `E_NOT_FOUND`, `E_PARTIAL_SNAPSHOT`. */
+export function getSnapshot(layout: Layout, id: string): SnapshotInfo {
+  return readDescriptor(folderOf(layout, id), id);
+}
+
+/** Null when it is not there, or not complete. */
+export function findSnapshot(layout: Layout, id: string): SnapshotInfo | null {
+  try {
+    return getSnapshot(layout, id);
+  } catch (error) {
+    if (isHoldfastError(error, "E_PARTIAL_SNAPSHOT")) return null;
+    throw error;
+  }
+}
+
+/** The complete ones, oldest first. */
+export function listSnapshots(layout: Layout): SnapshotInfo[] {
+  return allIds(layout).flatMap((id) => findSnapshot(layout, id) ?? []);
+}
+
+/** The id that begins or ends so. `E_NOT_FOUND`, `E_INVALID_ARGUMENT` when several do. */
+export function resolveId(layout: Layout, text: string): string {
+  const part = parseIdPart(text);
+  const ids = [...new Set([...allIds(layout), ...stagedIds(layout)])];
+  const found = ids.includes(part) ? [part] : ids.filter((id) => id.startsWith(part) || id.endsWith(part));
+  const [id] = found;
+  if (id === undefined)
+    throw new HoldfastError("E_NOT_FOUND", `there is no snapshot ${text}`, { next: ["holdfast history"] });
+  if (found.length > 1)
+    throw new HoldfastError(
+      "E_INVALID_ARGUMENT",
+      `${text} fits ${found.length} snapshots: ${found.slice(0, 5).join(", ")}`,
+      {
+        details: { field: "id", found },
+      },
+    );
+  return id;
+}
+
+/** Those in the making, or left by a crash. */
+function stagedIds({ staging }: Layout): string[] {
+  return existsSync(staging) ? readdirSync(staging).filter(isSnapshotId).sort() : [];
+}
+
+/** How many of the newest snapshots a new one looks for contents in; older contents are stored again rather than searched for. */
+const NEWEST = 64;
+
+/** The folders whose objects may be used: complete snapshots, and what gc keeps of removed ones. */
+export function objectFolders(layout: Layout, { newest = false } = {}): string[] {
+  const ids = newest ? allIds(layout).slice(-NEWEST) : allIds(layout);
+  return ids
+    .map((id) => folderOf(layout, id))
+    .filter((folder) => existsSync(join(folder, ".READY")) || existsSync(join(folder, ".RETIRED")));
+}
+
+/** Opens all objects for reading. Pin them first. */
+export function openObjects(layout: Layout): ObjectReader {
+  return openObjectReader(createObjectIndex(loadIndexParts(objectFolders(layout))));
+}

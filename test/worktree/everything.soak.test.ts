@@ -1,0 +1,22 @@
+/** The whole sweep: every verb is killed before and after every file operation, and fails at each. A slice with =sample. */
+import { afterAll, describe, it } from "vitest";
+import { failEverywhere, killEverywhere, prepareStage, type Verb } from "./sweep.js";
+
+const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
+const VERBS: readonly Verb[] = ["snapshot", "restore-new", "restore-inplace", "gc"];
+const count = { kills: 0, failures: 0 };
+
+afterAll(() => console.log("worktree cases:", count));
+
+describe("TREE-5, TREE-8: killed at any operation, a verb leaves the old state or the new one", () => {
+  it.each(VERBS)("%s", async (verb) => {
+    const stage = await prepareStage(verb);
+    count.kills += await killEverywhere(stage, { every: IS_SAMPLE ? 29 : 1 });
+    for (const errno of ["ENOSPC", "EIO"] as const)
+      count.failures += await failEverywhere(stage, errno, {
+        every: IS_SAMPLE ? 41 : 2,
+        from: errno === "EIO" ? 1 : 0,
+      });
+    await stage.scene.close();
+  });
+});

@@ -1,0 +1,127 @@
+/** What gc removes, and what it never does; disks that are full or read-only. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { openHoldfast } from "../../src/index.js";
+import { openWorktrees } from "../../src/worktree/index.js";
+import { openScene, outlineOf, type Scene } from "./scene.js";
+
+let scene: Scene;
+afterEach(() => scene.close());
+
+const inStaging = (): string[] => readdirSync(join(scene.root, ".holdfast/snapshots/staging"));
+
+describe("TREE-9: gc", () => {
+  it("frees what only removed snapshots used, and keeps what others share", async () => {
+    scene = await openScene();
+    const { worktrees, root } = scene;
+    scene.write({ shared: "content of both" });
+    await worktrees.trees.add("other");
+    writeFileSync(join(root, "other/shared"), "content of both");
+    writeFileSync(join(root, "other/own"), Buffer.alloc(2_000_000, "o"));
+    const theirs = await worktrees.take("other");
+    const ours = await worktrees.take("main");
+    await worktrees.trees.remove("other", { snapshots: true });
+    expect(worktrees.list().map((each) => each.snapshot_id)).toEqual([ours.snapshot_id]);
+    await worktrees.gc();
+    expect(await worktrees.verify(null)).toMatchObject({ ok: true, snapshots: 2 });
+    await worktrees.restore.toNew(ours.snapshot_id, join(root, "copy"));
+    expect(outlineOf(join(root, "copy"))).toEqual(outlineOf(scene.payload));
+    for (const name of ["main", "copy"]) await worktrees.trees.remove(name, { snapshots: true });
+    expect((await worktrees.gc()).folders).toBe(2);
+    expect(existsSync(join(root, ".holdfast/snapshots/taken", theirs.snapshot_id))).toBe(false);
+  });
+
+  it("removes nothing while a snapshot runs, and waits for it when asked to", async () => {
+    scene = await openScene();
+    scene.write(Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`d${at % 9}/f${at}`, `content ${at}`])));
+    const { worktrees } = await scene.another("agent:two");
+    let meanwhile: Promise<unknown> | null = null;
+    let waited: Promise<unknown> | null = null;
+    const taken = await scene.worktrees.take("main", {
+      onProgress: () => {
+        meanwhile ??= worktrees.gc({ wait: 0 }).catch((error: unknown) => error);
+        waited ??= worktrees.gc({ wait: "60s" });
+      },
+    });
+    expect(await meanwhile).toMatchObject({ code: "E_LOCK_CONFLICT" });
+    expect(await waited).toMatchObject({ folders: 0 });
+    expect(await worktrees.verify(taken.snapshot_id)).toMatchObject({ ok: true });
+  });
+
+  it("TREE-10 what a crash left is reported, and tidied by repair", async () => {
+    scene = await openScene();
+    const { worktrees, root } = scene;
+    await worktrees.take("main");
+    const left = join(root, ".holdfast/snapshots/staging/20200101-000000000-00000000");
+    mkdirSync(left);
+    writeFileSync(join(left, "pack-0"), "left");
+    expect(await worktrees.check()).toEqual([
+      { kind: "orphan", path: left, problem: "a snapshot that was never finished", repairable: true },
+    ]);
+    expect(await worktrees.check({ repair: true })).toEqual([]);
+    expect(inStaging()).toEqual([]);
+    const [first] = worktrees.list();
+    const second = await worktrees.take("main");
+    rmSync(join(root, ".holdfast/snapshots/taken", first?.snapshot_id ?? ""), { recursive: true });
+    const kinds = (await worktrees.check()).map((fault) => fault.kind);
+    expect(kinds).toContain("broken_chain");
+    expect(kinds).toContain("missing_part");
+    expect(second.parent_id).toBe(first?.snapshot_id);
+  });
+});
+
+const isRoot = process.getuid?.() === 0 && process.platform === "linux" && existsSync("/bin/mount");
+
+describe.runIf(isRoot)("disks", () => {
+  it("TREE-5 a full disk fails with E_IO, leaves nothing, and works again when there is room", async () => {
+    scene = await openScene();
+    const disk = join(scene.root, "disk");
+    mkdirSync(disk);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=5m", "tmpfs", disk]);
+    mkdirSync(join(disk, ".holdfast"));
+    const holdfast = await openHoldfast({ store: `sqlite:${scene.root}/locks.db`, heart: "loop" });
+    try {
+      const worktrees = await openWorktrees(holdfast, { root: disk, threads: 0 });
+      await worktrees.trees.add("main", { path: scene.payload });
+      scene.write({ "small/one": "one" });
+      const first = await worktrees.take("main");
+      scene.write({
+        "large/a": Buffer.alloc(900_000, "a"),
+        "large/b": Buffer.alloc(4_000_000, "b"),
+        "large/c": Buffer.alloc(900_000, "c"),
+      });
+      await expect(worktrees.take("main")).rejects.toMatchObject({ code: "E_IO", details: { errno: "ENOSPC" } });
+      expect(readdirSync(join(disk, ".holdfast/snapshots/staging"))).toEqual([]);
+      expect(worktrees.list().map((each) => each.snapshot_id)).toEqual([first.snapshot_id]);
+      rmSync(join(scene.payload, "large/b"));
+      expect(await worktrees.take("main")).toMatchObject({ parent_id: first.snapshot_id });
+      expect((await worktrees.verify(null)).ok).toBe(true);
+    } finally {
+      await holdfast.close();
+      execFileSync("umount", [disk]);
+    }
+  });
+
+  it("a read-only workspace can be read: history, info, diff, verify", async () => {
+    scene = await openScene();
+    scene.write({ file: "one" });
+    const first = await scene.worktrees.take("main");
+    scene.write({ file: "two" });
+    const second = await scene.worktrees.take("main");
+    execFileSync("mount", ["--bind", scene.root, scene.root]);
+    try {
+      execFileSync("mount", ["-o", "remount,ro,bind", scene.root]);
+      const reading = await openWorktrees(null, { root: scene.root });
+      expect(reading.list()).toHaveLength(2);
+      expect(reading.info(first.snapshot_id).snapshot_id).toBe(first.snapshot_id);
+      expect(await reading.diff(first.snapshot_id, second.snapshot_id)).toMatchObject([
+        { path: "file", change: "changed" },
+      ]);
+      expect(await reading.verify(null)).toMatchObject({ ok: true });
+    } finally {
+      execFileSync("umount", [scene.root]);
+    }
+  });
+});

@@ -5,7 +5,7 @@
  *   line    held by the one who is next. Only it looks for the guard, and often.
  *   guard   held around the step itself.
  *
- * Whoever has come in through the line may come back past it for a few milliseconds (a turn): changing places costs a
+ * Whoever has come in through the line may come back past it for fifty milliseconds (a turn): changing places costs a
  * sleep, so a turn of several steps is faster for all. Then it stands in line like the others. Among those that wait for
  * the line, who has waited longer looks more often.
  *
@@ -17,9 +17,9 @@ import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
 import { type Guard, openGuard } from "../support/guard.js";
 
-const TURN_MS = 10;
+const TURN_MS = 50;
 const SPINS = 20;
-const OFTEN = 50;
+const OFTEN = 5;
 const IMPATIENT_AFTER_MS = 2_000;
 const GIVE_UP_AFTER_MS = 60_000;
 

@@ -3,7 +3,7 @@
 type Severity = "error" | "warning" | "info";
 
 interface FindingFacts {
-  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit";
+  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit" | "snapshots";
   readonly severity: Severity;
   /** What it means, whatever the particulars. */
   readonly meaning: string;
@@ -94,6 +94,21 @@ export const FINDINGS = {
     category: "audit",
     severity: "error",
     meaning: "An audit chain is not as it was written.",
+  },
+  SNAPSHOT_ORPHAN: {
+    category: "snapshots",
+    severity: "warning",
+    meaning: "A snapshot or restore was never finished, and what it left is still there.",
+  },
+  RESTORE_INTERRUPTED: {
+    category: "snapshots",
+    severity: "error",
+    meaning: "A restore in place is not settled, so nobody gets the lock of its worktree.",
+  },
+  SNAPSHOT_DAMAGED: {
+    category: "snapshots",
+    severity: "error",
+    meaning: "A snapshot or worktree is not whole: partial, a part or a parent missing, or the payload gone.",
   },
 } as const satisfies Record<string, FindingFacts>;
 

@@ -40,6 +40,7 @@ export async function repairSnapshots(site: Site, holdfast: Holdfast): Promise<r
 
 /** While somebody uses objects, what is in the making cannot be told from what was left. */
 async function whenQuiet<T>(layout: Layout, work: () => T): Promise<T | null> {
+  if (!existsSync(layout.use)) return work(); // Nobody ever has: and looking makes no file.
   let claim: Disposable;
   try {
     claim = await claimObjects(layout, 0);

@@ -8,6 +8,7 @@ import { CHECKS } from "../../src/doctor/examine.js";
 import { FINDINGS } from "../../src/doctor/finding.js";
 import { isHoldfastError } from "../../src/index.js";
 import { openTokenFiles } from "../../src/workspace/token-files.js";
+import { openWorktrees } from "../../src/worktree/index.js";
 import { page } from "../surface/pages.js";
 import { KINDS, type Kind, Ward } from "./scene.js";
 
@@ -89,10 +90,32 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
     await ward.use((one) => one.inspect("t"));
     openTokenFiles(ward.env, ward.url, "agent:one").keep(["t/x"], "hf_gone", new Date(Date.now() - 30 * 3_600_000));
   },
+  async SNAPSHOT_ORPHAN(ward) {
+    await snapshotOf(ward);
+    mkdirSync(join(ward.root, ".holdfast/snapshots/staging/20200101-000000000-00000000"));
+  },
+  async RESTORE_INTERRUPTED(ward) {
+    await snapshotOf(ward);
+    mkdirSync(join(ward.root, ".holdfast/snapshots/restores/main"));
+  },
+  async SNAPSHOT_DAMAGED(ward) {
+    rmSync(join(ward.root, ".holdfast/snapshots/taken", await snapshotOf(ward), ".READY"));
+  },
   STORE_MISSING: async () => undefined,
 };
 
-const REPAIRED = ["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"];
+async function snapshotOf(ward: Ward): Promise<string> {
+  return ward.use(async (one) => {
+    const worktrees = await openWorktrees(one, { root: ward.root, threads: 0 });
+    await worktrees.trees.add("main");
+    return (await worktrees.take("main")).snapshot_id;
+  });
+}
+
+const REPAIRED = [
+  ...["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"],
+  ...["SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED"],
+];
 
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
   it("finds nothing wrong with a store in use, and touches nothing", async () => {

@@ -15,6 +15,7 @@ import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
 import { keptTokens } from "./checks/kept-tokens.js";
 import { leftGrants } from "./checks/left-grants.js";
+import { leftPublishes } from "./checks/left-publishes.js";
 import { leftSnapshots } from "./checks/left-snapshots.js";
 import { oldProofs } from "./checks/old-proofs.js";
 import { staleTickets } from "./checks/stale-tickets.js";
@@ -35,6 +36,7 @@ export const CHECKS: readonly Check[] = [
   oldProofs,
   keptTokens,
   auditChains,
+  leftPublishes,
   leftSnapshots,
 ];
 

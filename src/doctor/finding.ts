@@ -3,7 +3,7 @@
 type Severity = "error" | "warning" | "info";
 
 interface FindingFacts {
-  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit" | "snapshots";
+  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit" | "publishes" | "snapshots";
   readonly severity: Severity;
   /** What it means, whatever the particulars. */
   readonly meaning: string;
@@ -94,6 +94,16 @@ export const FINDINGS = {
     category: "audit",
     severity: "error",
     meaning: "An audit chain is not as it was written.",
+  },
+  PUBLISH_LEFT: {
+    category: "publishes",
+    severity: "warning",
+    meaning: "A publish was never finished; what is visible is the old state or the new one.",
+  },
+  STAGE_LEFT: {
+    category: "publishes",
+    severity: "info",
+    meaning: "A publish has ended, and something of its stage still lies about.",
   },
   SNAPSHOT_ORPHAN: {
     category: "snapshots",

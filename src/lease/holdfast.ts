@@ -1,7 +1,7 @@
 /** The workplace: one client of one store, under one owner's name. */
 import { type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
-import type { CommandProof, Party, Store } from "../store/contract.js";
+import type { CommandProof, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
@@ -95,12 +95,6 @@ export class Holdfast {
   /** @internal What the command run here inherits. */
   get commandProof(): CommandProof | null {
     return this.#identity.commandProof;
-  }
-
-  /** @internal For features that keep their records in the store. */
-  get seat(): { readonly store: Store; readonly party: Party } {
-    this.#assertOpen();
-    return { store: this.#facts.store, party: this.#identity.party };
   }
 
   /**

@@ -33,7 +33,7 @@ export async function listManifests(
 ): Promise<readonly ManifestRecord[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
-  const found = await manifestsOf(holdfast.seat.store).list({
+  const found = await manifestsOf(holdfast.home.store).list({
     target: target === undefined ? null : resolveTarget(target, "").path,
     state: state ?? null,
     after: after === undefined ? null : { id: after.id, createdAt: Date.parse(after.created_at) },
@@ -44,7 +44,7 @@ export async function listManifests(
 
 /** The files of a manifest, one after the other. */
 export async function* manifestFiles(holdfast: Holdfast, record: ManifestRecord): AsyncGenerator<ManifestFile> {
-  const manifests = manifestsOf(holdfast.seat.store);
+  const manifests = manifestsOf(holdfast.home.store);
   const [manifest] = (await manifests.list({ target: record.target, state: null, after: null, limit: 50_000 })).filter(
     ({ id }) => id === record.id,
   );
@@ -70,7 +70,7 @@ export async function verifyManifests(
   holdfast: Holdfast,
   { target, onProgress }: { readonly target?: string; readonly onProgress?: (files: number) => void } = {},
 ): Promise<ManifestVerdict> {
-  const manifests = manifestsOf(holdfast.seat.store);
+  const manifests = manifestsOf(holdfast.home.store);
   const only = target === undefined ? null : resolveTarget(target, "").path;
   let files = 0;
   const bad: BadFile[] = [];

@@ -36,7 +36,7 @@ export async function takeHand(
 ): Promise<{ readonly hand: Hand; release(): Promise<void> }> {
   if (!("holdfast" in publisher)) return { hand: handOf(publisher, options), release: async () => undefined };
   const { holdfast, key } = publisher;
-  manifestsOf(holdfast.seat.store);
+  manifestsOf(holdfast.home.store);
   const { wait, ttl, signal } = options;
   const lease = await holdfast.acquire(key, {
     mode: "write",

@@ -1,6 +1,7 @@
 /** What crashes of publishers left, for those who look after a workspace. Looking changes nothing. */
 import type { Holdfast } from "../lease/holdfast.js";
 import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
+import type { Manifests, Party, Reader, Store } from "../store/contract.js";
 import { leftoversOf, placeAt } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import { manifestsOf } from "./publisher.js";
@@ -16,17 +17,22 @@ export interface UnfinishedPublish {
 /** Publishes that nobody finished, or that left something on the disk. */
 export async function findUnfinished(holdfast: Holdfast): Promise<readonly UnfinishedPublish[]> {
   const found: UnfinishedPublish[] = [];
-  for await (const { kind, manifest } of unfinished(holdfast))
+  const { store } = holdfast.home;
+  for await (const { kind, manifest } of unfinishedIn({ manifests: manifestsOf(store), reader: store.reader }))
     found.push({ kind, manifest: toManifestRecord(manifest) });
   return found;
 }
 
 /** Settles them, each by what is on the disk, and removes what they left. Returns how they ended. */
 export async function settleUnfinished(holdfast: Holdfast): Promise<readonly ManifestRecord[]> {
-  const { store, party } = holdfast.seat;
+  const { store, party } = holdfast.home;
+  return settleAll(store, party);
+}
+
+export async function settleAll(store: Store, party: Party): Promise<readonly ManifestRecord[]> {
   const manifests = manifestsOf(store);
   const settled: ManifestRecord[] = [];
-  for await (const { manifest } of unfinished(holdfast)) {
+  for await (const { manifest } of unfinishedIn({ manifests, reader: store.reader })) {
     const ended = await manifests.settle(manifest, party, false);
     if (ended === null || ended.state === "pending") continue;
     for (const path of leftoversOf(ended.tmpPath)) await removeTree(path);
@@ -36,11 +42,14 @@ export async function settleUnfinished(holdfast: Holdfast): Promise<readonly Man
   return settled;
 }
 
-async function* unfinished(
-  holdfast: Holdfast,
-): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
-  const { store } = holdfast.seat;
-  const manifests = manifestsOf(store);
+/** The same, of a store that is only looked at. */
+export async function* unfinishedIn({
+  manifests,
+  reader,
+}: {
+  readonly manifests: Pick<Manifests, "list">;
+  readonly reader: Reader;
+}): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
   for (let after: Manifest | null = null; ; ) {
     const page: readonly Manifest[] = await manifests.list({ target: null, state: null, after, limit: PAGE });
     for (const manifest of page) {
@@ -49,7 +58,7 @@ async function* unfinished(
         if (isLeft) yield { kind: "stage_left", manifest };
         continue;
       }
-      const { grants } = await store.reader.inspect(manifest.resource);
+      const { grants } = await reader.inspect(manifest.resource);
       if (!grants.some(({ lockId }) => lockId === manifest.lockId)) yield { kind: "publish_left", manifest };
     }
     const last = page.at(-1);

@@ -255,6 +255,7 @@ interface Upkeep {
 /** A store that is only looked at: nothing is created, opened for writing, migrated or repaired. */
 export interface Examination {
   readonly reader: Reader;
+  readonly manifests: Pick<Manifests, "list">;
   readonly settings: Settings;
   /** Where its proofs of life lie. */
   readonly proofs: string;

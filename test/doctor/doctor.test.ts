@@ -13,18 +13,21 @@ import { page } from "../surface/pages.js";
 import { KINDS, type Kind, Ward } from "./scene.js";
 
 const HOLDER = fileURLToPath(new URL("../../dist/selftest/selftest-child.js", import.meta.url));
+const PUBLISHER = fileURLToPath(new URL("../fixtures/left-publisher.mjs", import.meta.url));
 const DETACHED = { detached: true, ttl: "1h" } as const;
 
 /** A process that holds a key and was killed. */
 async function killedHolder(ward: Ward, key: string): Promise<void> {
-  const child = spawn(process.execPath, [HOLDER, ward.url, key, join(ward.root, "elsewhere")], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  await killedOnceItSpoke(HOLDER, ward.url, key, join(ward.root, "elsewhere"));
+  rmSync(join(ward.root, "elsewhere"), { recursive: true });
+}
+
+async function killedOnceItSpoke(program: string, ...words: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, [program, ...words], { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
   const ended = once(child, "exit");
   child.kill("SIGKILL");
   await ended;
-  rmSync(join(ward.root, "elsewhere"), { recursive: true });
 }
 
 /** Over the last page of a database. */
@@ -90,6 +93,10 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
     await ward.use((one) => one.inspect("t"));
     openTokenFiles(ward.env, ward.url, "agent:one").keep(["t/x"], "hf_gone", new Date(Date.now() - 30 * 3_600_000));
   },
+  async PUBLISH_LEFT(ward) {
+    await killedOnceItSpoke(PUBLISHER, ward.url, join(ward.root, "site"));
+    await ward.use((one) => one.recover("site"));
+  },
   async SNAPSHOT_ORPHAN(ward) {
     await snapshotOf(ward);
     mkdirSync(join(ward.root, ".holdfast/snapshots/staging/20200101-000000000-00000000"));
@@ -114,7 +121,7 @@ async function snapshotOf(ward: Ward): Promise<string> {
 
 const REPAIRED = [
   ...["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"],
-  ...["SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED"],
+  ...["PUBLISH_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED"],
 ];
 
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {

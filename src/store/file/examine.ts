@@ -19,8 +19,10 @@ export function examineFileStore(place: string): Examination | null {
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
   const { settings } = record;
   const trees = namesIn(layout.locks).map((name) => join(layout.locks, name));
+  const records = createFileRecords(layout);
   return {
-    reader: createReader({ records: createFileRecords(layout), settings }),
+    reader: createReader({ records, settings }),
+    manifests: { list: async (page) => records.manifests(page) },
     settings,
     proofs: layout.alive,
     guards: [

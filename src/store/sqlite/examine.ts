@@ -34,6 +34,7 @@ export function examineSqliteStore(place: string): Examination | null {
     const check = database.prepare("PRAGMA quick_check(20)");
     return {
       reader: createReader({ records, settings }),
+      manifests: { list: async (page) => records.manifests(page) },
       settings,
       proofs: join(dirname(path), "alive"),
       guards: [`${path}-turn`],

@@ -1,0 +1,40 @@
+/** Publishes that crashed, and what they left on the disk. */
+import { settleAll, unfinishedIn } from "../../publish/unfinished.js";
+import { type Check, type Diagnosis, type Surgery, storeOf } from "../check.js";
+
+export const leftPublishes: Check = {
+  name: "publishes",
+  async look(patient): Promise<readonly Diagnosis[]> {
+    const store = storeOf(patient);
+    if (store === null) return [];
+    const found: Diagnosis[] = [];
+    for await (const { kind, manifest } of unfinishedIn(store)) {
+      const { target, owner, tmpPath } = manifest;
+      found.push(
+        kind === "publish_left"
+          ? {
+              code: "PUBLISH_LEFT",
+              message: `a publish to ${target} by ${owner} was never finished`,
+              next: [
+                "Nothing needs to be done: the next lock on it settles it. `holdfast doctor --repair` does it now.",
+              ],
+              repair,
+            }
+          : {
+              code: "STAGE_LEFT",
+              message: `${tmpPath} is left of a publish to ${target} that has ended`,
+              next: [
+                "Nothing needs to be done: the next publish there removes it. `holdfast doctor --repair` does it now.",
+              ],
+              repair,
+            },
+      );
+    }
+    return found;
+  },
+};
+
+async function repair({ store, party }: Surgery): Promise<string> {
+  const settled = await settleAll(store, party);
+  return settled.length === 0 ? "settled already" : `settled ${settled.map(({ target }) => target).join(", ")}`;
+}

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { migrateStore, openHoldfast } from "../../src/index.js";
+import { openInstallation } from "../../src/open-holdfast.js";
+import { createSystemClock } from "../../src/support/clock.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "./server.js";
 
 let server: TestServer;
@@ -21,29 +23,38 @@ const isThere = async (url: string): Promise<boolean> =>
   (await administer(url, "select 1 from pg_namespace where nspname = 'holdfast'")).length === 1;
 
 describe("migrations", () => {
-  it("STORE-5: a dry run tells every step and does nothing", async () => {
+  it("STORE-5: what is pending is told step by step, without doing anything", async () => {
     const url = await emptyDatabase();
-    const steps = await migrateStore(url, { dryRun: true });
-    expect(steps[0]).toMatchObject({ name: "01-tables.sql", sql: expect.stringContaining("create schema holdfast") });
+    const installation = await openInstallation(url);
+    const [first] = await installation.pending();
+    expect(first).toMatchObject({
+      about: "01-tables.sql",
+      statements: expect.stringContaining("create schema holdfast"),
+    });
     expect(await isThere(url)).toBe(false);
-    expect(await migrateStore(url)).toEqual(steps);
+    await migrateStore(url);
     expect(await isThere(url)).toBe(true);
+    expect(await installation.pending()).toEqual([]);
+    await administer(url, "update holdfast.store set functions_hash = 'older'");
+    expect((await installation.pending()).map(({ about }) => about)).not.toContain("01-tables.sql");
+    await migrateStore(url);
+    expect(await installation.pending()).toEqual([]);
   });
 
-  it("STORE-5: many that migrate at once do it once, and again it keeps what is there", async () => {
+  it("STORE-5: many that migrate at once do it once; what is held stays, and keeps it from being uninstalled", async () => {
     const url = await emptyDatabase();
-    const all = await Promise.all(Array.from({ length: 4 }, () => migrateStore(url)));
-    expect(all.filter((steps) => steps[0]?.name === "01-tables.sql")).toHaveLength(1);
+    await Promise.all(Array.from({ length: 4 }, () => migrateStore(url)));
     const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
     const lease = await holdfast.acquire("k");
+    await administer(url, "update holdfast.store set functions_hash = 'older'");
     await migrateStore(url);
     await lease.verify();
-    await expect(migrateStore(url, { uninstall: true })).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    const installation = await openInstallation(url);
+    await expect(installation.uninstall(createSystemClock())).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
     await lease.release();
-    await migrateStore(url, { uninstall: true, dryRun: true });
-    expect(await isThere(url)).toBe(true);
-    await migrateStore(url, { uninstall: true });
+    expect(await installation.uninstall(createSystemClock())).toBe(true);
     expect(await isThere(url)).toBe(false);
+    expect(await installation.uninstall(createSystemClock())).toBe(false);
     await holdfast.close();
   });
 
@@ -51,8 +62,9 @@ describe("migrations", () => {
     const url = await emptyDatabase();
     await migrateStore(url);
     await administer(url, "update holdfast.store set schema_version = 99", "drop function holdfast.steal");
-    for (const options of [{}, { dryRun: true }, { uninstall: true }])
-      await expect(migrateStore(url, options)).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
+    const installation = await openInstallation(url);
+    for (const work of [migrateStore, () => installation.pending(), () => installation.uninstall(createSystemClock())])
+      await expect(work(url)).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
     expect(
       await administer(
         url,

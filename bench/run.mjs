@@ -8,21 +8,12 @@ import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
 import { publish } from "./lines/publish.mjs";
 import { snapshots } from "./lines/snapshots.mjs";
+import { postgres } from "./lines/postgres.mjs";
 import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = {
-  uncontended,
-  contended,
-  killed,
-  growth,
-  audit: auditChain,
-  start: startUp,
-  publish,
-  board,
-  snapshots,
-};
+const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish, board, snapshots };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

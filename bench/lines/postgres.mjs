@@ -1,11 +1,13 @@
 // PostgreSQL with durable commits, beside what it offers itself. The server is started for this, with its defaults, in a
 // folder of its own; HOLDFAST_TEST_POSTGRES_URL measures another.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import { migrateStore } from "../../dist/index.js";
 import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
 import { startChild } from "../child.mjs";
 import { interleave } from "../interleave.mjs";
-import { inScratch } from "../scratch.mjs";
 import { median, ratioOf, spreadOf } from "../statistics.mjs";
 import { milliseconds, perSecond } from "../table.mjs";
 import { contend } from "./contended.mjs";
@@ -16,21 +18,21 @@ const MANY_QUICK = 100_000;
 
 export const postgres = {
   title: "PostgreSQL, commits durable",
-  measure: ({ quick }) =>
-    inScratch(async (newFolder) => {
-      const url = await openServer(newFolder);
-      return [
-        ...(await uncontended(url, quick)),
-        ...(await sideBySide(url, quick)),
-        ...(await contended(url, quick)),
-        ...(await growth(url, quick)),
-      ];
-    }),
+  async measure({ quick }) {
+    const url = await openServer();
+    return [
+      ...(await uncontended(url, quick)),
+      ...(await sideBySide(url, quick)),
+      ...(await contended(url, quick)),
+      ...(await growth(url, quick)),
+    ];
+  },
 };
 
-async function openServer(newFolder) {
-  const elsewhere = process.env.HOLDFAST_TEST_POSTGRES_URL;
-  const url = elsewhere ?? startServer(newFolder(), SAFE, process.pid).url;
+/** Not in the usual scratch folder, which a server that runs as another user cannot enter. It goes with this process. */
+async function openServer() {
+  const folder = () => mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "holdfast-bench-postgres-"));
+  const url = process.env.HOLDFAST_TEST_POSTGRES_URL ?? startServer(folder(), SAFE, process.pid).url;
   await migrateStore(url);
   return url;
 }

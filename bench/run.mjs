@@ -9,11 +9,12 @@ import { killed } from "./lines/killed.mjs";
 import { publish } from "./lines/publish.mjs";
 import { snapshots } from "./lines/snapshots.mjs";
 import { postgres } from "./lines/postgres.mjs";
+import { publish } from "./lines/publish.mjs";
 import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish, board, snapshots };
+const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish, board, snapshots, postgres };
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -587,6 +587,8 @@ export const MUTANTS = [
     find: "if ((await evidenceOf(original)) !== before)",
     replace: "if ((await evidenceOf(original)) === null)",
     tests: { files: ["test/cli/publish.test.ts"], only: "by other hands" },
+  },
+  {
     name: "postgres-guard",
     about: "PostgreSQL: a step does not lock the row of its tree",
     file: "src/store/postgres/sql/45-express.sql",

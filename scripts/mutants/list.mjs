@@ -592,10 +592,11 @@ export const MUTANTS = [
     name: "postgres-guard",
     about: "PostgreSQL: a step does not lock the row of its tree",
     file: "src/store/postgres/sql/45-express.sql",
-    find: "from holdfast.store s, holdfast.trees t where t.tree = name for no key update of t;\n    if known = store and holdfast.is_untouched",
-    replace:
-      "from holdfast.store s, holdfast.trees t where t.tree = name;\n    if known = store and holdfast.is_untouched",
-    tests: { files: ["test/contract/postgres.test.ts"], only: "FENCE-1|LOCK-12|AUDIT-3" },
+    find: `t.tree = name for no key update of t;
+    if known = store and holdfast.is_untouched`,
+    replace: `t.tree = name;
+    if known = store and holdfast.is_untouched`,
+    tests: { files: ["test/postgres/race.test.ts"], only: "LOCK-2" },
   },
   {
     name: "postgres-in-flight",

@@ -6,15 +6,25 @@ import { board } from "./lines/board.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
-import { publish } from "./lines/publish.mjs";
-import { snapshots } from "./lines/snapshots.mjs";
 import { postgres } from "./lines/postgres.mjs";
 import { publish } from "./lines/publish.mjs";
+import { snapshots } from "./lines/snapshots.mjs";
 import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
 
-const LINES = { uncontended, contended, killed, growth, audit: auditChain, start: startUp, publish, board, snapshots, postgres };
+const LINES = {
+  uncontended,
+  contended,
+  killed,
+  growth,
+  audit: auditChain,
+  start: startUp,
+  publish,
+  board,
+  snapshots,
+  postgres,
+};
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

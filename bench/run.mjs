@@ -6,6 +6,7 @@ import { board } from "./lines/board.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { killed } from "./lines/killed.mjs";
+import { postgres } from "./lines/postgres.mjs";
 import { publish } from "./lines/publish.mjs";
 import { snapshots } from "./lines/snapshots.mjs";
 import { startUp } from "./lines/start-up.mjs";
@@ -22,6 +23,7 @@ const LINES = {
   publish,
   board,
   snapshots,
+  postgres,
 };
 
 const { values: options, positionals } = parseArgs({

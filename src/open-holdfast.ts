@@ -19,7 +19,7 @@ export { openInstallation };
 export interface HoldfastOptions {
   /** The workspace: locks are kept in `<root>/.holdfast/holdfast.db`. Default: the current folder. */
   readonly root?: string;
-  /** Another place for them: `sqlite:PATH`, `file:DIR` or `memory:NAME`. */
+  /** Another place for them: `sqlite:PATH`, `file:DIR`, `memory:NAME` or `postgres://…`. */
   readonly store?: string;
   /** Who acts: `agent:…`, `job:…`, `service:…`, `user:…` or `admin:…`. Default `user:NAME@HOST`. */
   readonly owner?: string;

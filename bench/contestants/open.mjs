@@ -5,6 +5,7 @@ import { openAtomicCounter, openDocumentCounter, openLockfileCounter } from "./c
 import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
+import { openPostgresAdvisoryLock, openPostgresLeaseRow } from "./postgres-peers.mjs";
 import { openProperLockfile } from "./proper-lockfile.mjs";
 import { openBareScript, openPublisher } from "./publishers.mjs";
 
@@ -19,6 +20,10 @@ const CONTESTANTS = {
   "proper-lockfile": (folder) => openProperLockfile(folder, 0),
   "proper-lockfile-10ms": (folder) => openProperLockfile(folder, EVERY_10_MS),
   "lease-row": openLeaseRow,
+  // For these the folder is a URL.
+  postgres: (url) => openHoldfastOn(url),
+  "postgres-lease-row": openPostgresLeaseRow,
+  "postgres-advisory": openPostgresAdvisoryLock,
   "kernel-lock": openKernelLock,
   publisher: openPublisher,
   "bare-script": openBareScript,

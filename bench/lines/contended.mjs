@@ -52,7 +52,7 @@ function rowsOf(name, found) {
   ];
 }
 
-async function contend(name, folder, { runInMs, windowMs }) {
+export async function contend(name, folder, { runInMs, windowMs }) {
   const children = await Promise.all(
     Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)),
   );

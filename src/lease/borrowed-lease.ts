@@ -30,7 +30,7 @@ export async function createBorrowedLease(
   const tokenHash = hashLeaseToken(token);
   const refs: (GrantRef & { readonly fencingToken: number })[] = [];
   for (const resource of parseKeys(keys)) {
-    const { grants } = await store.reader.inspect(resource, tokenHash);
+    const { grants } = await store.reader.inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
     if (grant === undefined) throw new HoldfastError("E_LOCK_NOT_HELD", `this token holds nothing on ${resource}`);
     refs.push({ resource, lockId: grant.lockId, tokenHash, fencingToken: grant.fencingToken });

@@ -63,7 +63,7 @@ export async function createDetachedLease(
 }
 
 async function findDetached({ store }: LeaseHome, resource: Key, tokenHash: string): Promise<Grant> {
-  const { grants } = await store.reader.inspect(resource);
+  const { grants } = await store.reader.inspect(resource, [tokenHash]);
   const own = grants.find((grant) => grant.resource === resource && grant.tokenHash === tokenHash);
   if (own === undefined) throw notHeld(resource, `this token holds nothing on ${resource} (any more)`);
   if (own.detached) return own;

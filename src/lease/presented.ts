@@ -28,7 +28,7 @@ export async function heldBy(home: Home, tokens: readonly string[]): Promise<rea
 export async function findHeld({ store, clock }: Home, hashes: ReadonlySet<string>): Promise<readonly Presented[]> {
   const found: Presented[] = [];
   for (let after: ListPage["after"] = null; ; ) {
-    const page = await store.reader.list({ prefix: null, after, limit: PAGE });
+    const page = await store.reader.list({ prefix: null, after, limit: PAGE, known: [...hashes] });
     const now = clock();
     for (const grant of page)
       if (hashes.has(grant.tokenHash) && !isExpired(grant, now))

@@ -13,6 +13,7 @@ import { parseLease } from "../lease/options.js";
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
+import type { NamedLeases } from "../store/contract.js";
 import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 
@@ -47,14 +48,15 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
   const { home } = holdfast;
   const { store, newToken, clock } = home;
 
-  async function current(key: Key): Promise<Grant | null> {
-    const { grants } = await store.reader.inspect(key);
+  async function current(key: Key, known: readonly string[] = []): Promise<Grant | null> {
+    const { grants } = await store.reader.inspect(key, known);
     return grants.find((grant) => grant.resource === key) ?? null;
   }
 
   async function own(key: Key, holder: string, token: string): Promise<Grant | null> {
-    const grant = await current(key);
-    return grant?.tokenHash === hashLeaseToken(token) && holderOf(grant) === holder ? grant : null;
+    const hash = hashLeaseToken(token);
+    const grant = await current(key, [hash]);
+    return grant?.tokenHash === hash && holderOf(grant) === holder ? grant : null;
   }
 
   /** The grant goes over to a new token in one step; the old one opens nothing from then on. */
@@ -71,6 +73,20 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       if (isLost(error)) return null;
       throw error;
     }
+  }
+
+  /** The store's own leases, which programs in other languages use too. */
+  async function acquireNamed(
+    named: NamedLeases,
+    name: string,
+    key: Key,
+    holder: string,
+    ttl: Duration,
+  ): Promise<RuntimeLease | null> {
+    const token = await named.acquire(name, holder, parseLease(ttl), holdfast.owner);
+    if (token === null) return null;
+    const grant = await own(key, holder, token);
+    return grant === null ? null : { name, holder, token, grant: toRecord(grant) };
   }
 
   async function tryOnce(
@@ -95,6 +111,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       const key = keyOf(name);
       checkHolder(holder);
       parseLease(ttl);
+      if (store.namedLeases !== undefined) return acquireNamed(store.namedLeases, name, key, holder, ttl);
       for (let tried = 0; tried < TRIES; tried++) {
         const answer = await tryOnce(name, key, holder, ttl);
         if (answer !== "again") return answer;

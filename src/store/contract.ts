@@ -153,8 +153,8 @@ export interface ForeignRows {
 
 /** Reading takes no lock and creates no files. */
 export interface Reader {
-  /** Where token hashes are kept secret, only that of the grants held with `tokenHash` is shown. */
-  inspect(resource: Key, tokenHash?: string): Promise<Inspection>;
+  /** Where token hashes are kept secret, grants show only those that are among `known`. */
+  inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
   /** In the order of keys; `after` continues a listing behind that key and id. */
   list(page: ListPage): Promise<readonly Grant[]>;
   audit(page: AuditPage): Promise<readonly AuditEntry[]>;
@@ -177,6 +177,14 @@ export interface ListPage {
   readonly prefix: Key | null;
   readonly after: { readonly resource: Key; readonly lockId: string } | null;
   readonly limit: number;
+  /** As for `inspect`. */
+  readonly known?: readonly string[];
+}
+
+/** Leases held by a name instead of a process, where the store itself knows them. */
+export interface NamedLeases {
+  /** A lease token, or null while another holder has it; the same holder gets a new one, and its old one dies. */
+  acquire(name: string, holder: string, leaseMs: number, owner: string): Promise<string | null>;
 }
 
 export interface AuditPage extends AuditFilter {
@@ -316,6 +324,8 @@ export interface Store {
   readonly reader: Reader;
   /** Left out where there is nothing to mend by hand. */
   readonly upkeep?: Upkeep;
+  /** Left out where they are made of grants. */
+  readonly namedLeases?: NamedLeases;
   readonly wakeUps: WakeUps;
   /** Null for a store that keeps none: there nothing can be published. */
   readonly manifests: Manifests | null;

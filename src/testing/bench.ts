@@ -69,6 +69,7 @@ export async function openBench(store: StoreUnderTest): Promise<Bench> {
     async [Symbol.asyncDispose]() {
       await closeAll();
       await Promise.all(children.map(end));
+      await store.dropStore?.(url);
     },
   };
 }

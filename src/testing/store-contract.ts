@@ -43,6 +43,8 @@ export interface StoreUnderTest {
   readonly name: string;
   /** The URL of a store that nobody has used yet. Opened twice, it is the same store. */
   newStore(): string | Promise<string>;
+  /** Called when the test is over and its clients are closed. */
+  dropStore?(url: string): void | Promise<void>;
   /** True when nothing of it is left once its last client has closed. */
   readonly isVolatile?: boolean;
   /** True when only time ends a grant without its holder, because the store takes nobody's word for a death. */

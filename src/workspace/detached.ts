@@ -95,7 +95,8 @@ async function tokenFor(
 ): Promise<string> {
   if (around !== undefined && (await opens(holdfast, key, around))) return around;
   const kept = files.find(key);
-  const { grants } = await holdfast.home.store.reader.inspect(parseKeys(key)[0] ?? fail());
+  const known = kept.map((each) => hashLeaseToken(each.lease_token));
+  const { grants } = await holdfast.home.store.reader.inspect(parseKeys(key)[0] ?? fail(), known);
   const live = new Set(grants.filter((grant) => grant.resource === key).map((grant) => grant.tokenHash));
   const good = kept.filter((each) => live.has(hashLeaseToken(each.lease_token)));
   sweep(

@@ -1,7 +1,7 @@
 import { beforeAll, describe, it } from "vitest";
 import { describeStoreContract } from "../../src/testing/index.js";
 import { administer, sharedServer, type TestServer } from "../postgres/server.js";
-import { newPostgresStore } from "../postgres/stores.js";
+import { dropPostgresStore, newPostgresStore } from "../postgres/stores.js";
 
 let server: TestServer;
 
@@ -16,6 +16,7 @@ describeStoreContract(
     options: { heart: "loop" },
     provesNoDeath: true,
     newStore: () => newPostgresStore(server),
+    dropStore: (url) => dropPostgresStore(server, url),
     spoil: async (url, key, how) => {
       const version = how === "newer" ? 99 : -1;
       await administer(url, `update holdfast.grants set schema_version = ${version} where resource = '${key}'`);

@@ -15,7 +15,7 @@ afterAll(() => stores.close());
 describe("the same history", () => {
   it(
     "STORE-4: gives the same answers, grants, lines and records on PostgreSQL as on the reference store",
-    () => stores.compare(Number(process.env.HISTORIES ?? HISTORIES)),
+    () => stores.compare(HISTORIES),
     600_000,
   );
 });

@@ -5,7 +5,7 @@ import { parseKey } from "../../src/lock/key.js";
 import { openPostgresStore } from "../../src/store/postgres/open.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { openProxy } from "./proxy.js";
-import { administer, inDatabase, ownServer, type TestServer } from "./server.js";
+import { administer, databaseOf, inDatabase, ownServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
 const PATIENTLY = { timeout: 90_000 };
@@ -157,7 +157,7 @@ describe("faults", PATIENTLY, () => {
   it("STORE-6: an acquire whose answer is lost is found again by its id, not granted twice", async () => {
     const url = await newPostgresStore(server);
     const proxy = await openProxy(server.control?.socket ?? "");
-    const name = /\/([^/?]+)\?/.exec(url)?.[1];
+    const name = databaseOf(url);
     const a = await client(`postgres://postgres@127.0.0.1:${proxy.port}/${name}`);
     await (await a.acquire("warm")).release();
     proxy.muteServer();
@@ -178,7 +178,7 @@ describe("faults", PATIENTLY, () => {
   it("STORE-6: an acquire that was granted unheard and given up is taken back when the server answers again", async () => {
     const url = await newPostgresStore(server);
     const proxy = await openProxy(server.control?.socket ?? "");
-    const name = /\/([^/?]+)\?/.exec(url)?.[1];
+    const name = databaseOf(url);
     const through = `postgres://postgres@127.0.0.1:${proxy.port}/${name}`;
     const a = await client(through);
     await (await a.acquire("warm")).release();

@@ -1,6 +1,6 @@
 /** Databases with an empty store in them, copied from one that was migrated once. */
 import { migrateStore } from "../../src/index.js";
-import { administer, inDatabase, type TestServer } from "./server.js";
+import { administer, databaseOf, inDatabase, type TestServer } from "./server.js";
 
 const TEMPLATE = "holdfast_template";
 let made = 0;
@@ -12,6 +12,10 @@ export async function newPostgresStore({ url }: TestServer): Promise<string> {
   const name = `holdfast_${process.pid}_${made}`;
   await administer(url, `create database ${name} template ${TEMPLATE}`);
   return inDatabase(url, name);
+}
+
+export async function dropPostgresStore({ url }: TestServer, store: string): Promise<void> {
+  await administer(url, `drop database ${databaseOf(store)} with (force)`);
 }
 
 const templates = new Map<string, Promise<void>>();

@@ -5,14 +5,24 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { createRuntimeLeases, type RuntimeLeases } from "../../src/runtime/leases.js";
+import { sharedServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
 
 const dir = mkdtempSync(join(tmpdir(), "holdfast-leases-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-describe.each(["sqlite", "file"])("RUN-2: runtime leases (%s)", { timeout: 120_000 }, (kind) => {
+let onPostgres: Promise<string> | undefined;
+
+async function urlOf(kind: string): Promise<string> {
+  if (kind !== "postgres") return `${kind}:${join(dir, kind)}`;
+  onPostgres ??= sharedServer().then(newPostgresStore);
+  return onPostgres;
+}
+
+describe.each(["sqlite", "file", "postgres"])("RUN-2: runtime leases (%s)", { timeout: 120_000 }, (kind) => {
   /** One call, one client. */
   async function step<T>(work: (leases: RuntimeLeases, holdfast: Holdfast) => Promise<T>): Promise<T> {
-    const holdfast = await openHoldfast({ store: `${kind}:${join(dir, kind)}`, heart: "loop" });
+    const holdfast = await openHoldfast({ store: await urlOf(kind), heart: "loop" });
     try {
       return await work(createRuntimeLeases(holdfast), holdfast);
     } finally {

@@ -113,4 +113,13 @@ describe("docs/formats.md", () => {
     const [, block = ""] = /^```sql\n(.*?)^```$/ms.exec(text) ?? [];
     expect(unwrapped(block)).toBe(unwrapped(MIGRATIONS.map(({ sql }) => sql).join("\n")));
   });
+
+  it("STORE-4 has the tables of PostgreSQL as they are made, and every SQLSTATE", () => {
+    const sql = page("src/store/postgres/sql/01-tables.sql");
+    const tables = [...sql.matchAll(/^create (?:unlogged )?table .*?^\)/gms)].map(([table]) => `${table};`);
+    const [, block = ""] = /^```sql\n(create table holdfast.*?)^```$/ms.exec(text) ?? [];
+    expect(unwrapped(block)).toBe(unwrapped(tables.join("\n\n")));
+    const states = [...page("src/store/postgres/sql/10-errors.sql").matchAll(/'(E_\w+)' then '(HF\d+)'/g)];
+    for (const [, code, state] of states) expect(text).toMatch(new RegExp(`\\x60${state}\\x60 +\\| \\x60${code}\\x60`));
+  });
 });

@@ -8,7 +8,7 @@
 import pg from "pg";
 import { sleep } from "../../support/deadline.js";
 import type { SqlRow } from "../contract.js";
-import { isLostConnection, toHoldfastError } from "./error-codes.js";
+import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
 const CONNECTIONS = 10;
@@ -28,11 +28,19 @@ export interface Connection {
   ask<T>(statement: Statement): Promise<T>;
   rows<T>(text: string, values: readonly unknown[]): Promise<readonly T[]>;
   /** Lends a connection to `work`, which begins a transaction and ends it, or cuts it off. */
-  transaction<T>(work: (query: Query, cut: () => void) => Promise<T>): Promise<T>;
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** On one connection, one after the other. */
+/** One connection: statements one after the other. */
+export interface Session {
+  /** A statement of ours: fails with a coded error. */
+  readonly query: Query;
+  /** A statement of the caller's: an error in it is the caller's own, and is passed on as it is. */
+  readonly callersQuery: Query;
+  cut(): void;
+}
+
 export type Query = (text: string, values?: readonly unknown[]) => Promise<SqlRow[]>;
 
 /** A statement by whether it is sent again. */
@@ -78,14 +86,17 @@ export function connect(url: string): Connection {
     rows: <T>(text: string, values: readonly unknown[]) =>
       send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
     async transaction(work) {
-      const query: Query = async (text, values = []) => {
-        try {
-          // One statement at a time: the other protocol would take several in one text.
-          const config = { text, values: [...values], queryMode: "extended" };
-          return (await client.query<SqlRow>(config)).rows;
-        } catch (error) {
-          throw toHoldfastError(error, where);
-        }
+      const send = async (text: string, values: readonly unknown[] = []): Promise<SqlRow[]> => {
+        // One statement at a time: the other protocol would take several in one text.
+        const config = { text, values: [...values], queryMode: "extended" };
+        return (await client.query<SqlRow>(config)).rows;
+      };
+      const session: Session = {
+        query: (text, values) =>
+          send(text, values).catch((error: unknown) => Promise.reject(toHoldfastError(error, where))),
+        callersQuery: (text, values) =>
+          send(text, values).catch((error: unknown) => Promise.reject(toCallersError(error, where))),
+        cut: () => destroy(client),
       };
       const client = await pool.connect().catch((error: unknown) => {
         throw toHoldfastError(error, where);
@@ -94,7 +105,7 @@ export function connect(url: string): Connection {
       client.on("error", ignore);
       let isDone = false;
       try {
-        const result = await work(query, () => destroy(client));
+        const result = await work(session);
         isDone = true;
         return result;
       } finally {

@@ -17,6 +17,9 @@ const NOTHING_THERE = new Set(["3F000", "3D000", "42883", "42P01"]);
 /** Rolled back for the sake of another transaction: trying again is safe. */
 const ROLLED_BACK = new Set(["40001", "40P01"]);
 
+const READ_ONLY = "25006";
+const CANCELLED = "57014";
+
 function factsOf(error: unknown): ServerError {
   return typeof error === "object" && error !== null ? (error as ServerError) : {};
 }
@@ -46,6 +49,29 @@ export function toHoldfastError(error: unknown, where: string): Error {
     return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
   if (code.startsWith("42") && error instanceof Error) return error;
   return unavailable(where, message, error);
+}
+
+/** Of a statement the caller wrote: what concerns us is coded, what concerns the statement is the server's own error. */
+export function toCallersError(error: unknown, where: string): unknown {
+  const { code, message = "" } = factsOf(error);
+  if (code === READ_ONLY)
+    return new HoldfastError(
+      "E_INVALID_ARGUMENT",
+      "sql: the statement changes something, and only reading is allowed here",
+      {
+        cause: error,
+        details: { field: "sql" },
+      },
+    );
+  if (code === CANCELLED && message.includes("statement timeout"))
+    return new HoldfastError(
+      "E_LOCK_TIMEOUT",
+      "a statement took longer than its transaction may, and was rolled back",
+      {
+        cause: error,
+      },
+    );
+  return isLostConnection(error) || code?.startsWith("HF") ? toHoldfastError(error, where) : error;
 }
 
 function refusal(message: string, detail: string | undefined, hint: string | undefined, cause: unknown): HoldfastError {

@@ -24,7 +24,7 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
       return grant;
     },
     commit: (grants, write) =>
-      connection.transaction(async (query) => {
+      connection.transaction(async ({ query }) => {
         await begin(query, grants, storeId);
         const result = runAtOnce(write);
         try {

@@ -1,8 +1,9 @@
 /**
  * Setting the schema up and bringing it up to date: numbered scripts, once and only forward, all in one transaction under
  * an advisory lock, so that two that migrate at once do it one after the other. Scripts of tables (01 to 09) belong to a
- * version; the functions after them are replaced every time.
+ * version; the functions after them are replaced when they are not the ones on record.
  */
+import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { HoldfastError } from "../../support/errors.js";
@@ -70,11 +71,20 @@ async function versionOf(client: pg.Client): Promise<number | null> {
   return (await client.query("select schema_version from holdfast.store")).rows[0]?.schema_version ?? 0;
 }
 
-async function pendingSteps(_: pg.Client, version: number | null): Promise<MigrationStep[]> {
-  return readdirSync(SCRIPTS)
-    .filter((name) => name.endsWith(".sql") && (versionOfScript(name) ?? VERSION + 1) > (version ?? 0))
+async function pendingSteps(client: pg.Client, version: number | null): Promise<MigrationStep[]> {
+  const scripts = readdirSync(SCRIPTS)
+    .filter((name) => name.endsWith(".sql"))
     .sort()
     .map((name) => step(name, readFileSync(new URL(name, SCRIPTS), "utf8")));
+  const functions = scripts.filter(({ about }) => versionOfScript(about) === null);
+  const mark = hash("sha256", functions.map(({ statements }) => statements).join("\n"), "hex");
+  if (version === VERSION && mark === (await markOf(client))) return [];
+  const tables = scripts.filter(({ about }) => (versionOfScript(about) ?? 0) > (version ?? 0));
+  return [...tables, ...functions, step("mark", `update holdfast.store set functions_hash = '${mark}'`)];
+}
+
+async function markOf(client: pg.Client): Promise<string | undefined> {
+  return (await client.query("select functions_hash from holdfast.store")).rows[0]?.functions_hash;
 }
 
 function step(about: string, statements: string): MigrationStep {

@@ -14,6 +14,7 @@ import { type Connection, connect } from "./connection.js";
 import { createFence } from "./fence.js";
 import { createLocks } from "./locks.js";
 import { assertKnownVersion } from "./migrate.js";
+import { createNamedLeases } from "./named-leases.js";
 import { createReader } from "./reader.js";
 import { createTransactions } from "./transactions.js";
 
@@ -63,6 +64,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     fence: createFence(connection, storeId, clock),
     transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
+    namedLeases: createNamedLeases(connection, storeId),
     wakeUps,
     manifests: null,
     prove(nonce) {

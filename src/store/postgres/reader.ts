@@ -17,10 +17,8 @@ interface ToldInspection extends TellsTime {
 
 export function createReader(connection: Connection, store: string, settings: Settings, clock: Clock): Reader {
   return {
-    async inspect(resource, tokenHash) {
-      const told = await connection.ask<ToldInspection>(() =>
-        call("inspect", { key: resource, token: tokenHash ?? null, store }),
-      );
+    async inspect(resource, known = []) {
+      const told = await connection.ask<ToldInspection>(() => call("inspect", { key: resource, tokens: known, store }));
       return {
         resource,
         grants: readGrants(told, clock),
@@ -30,13 +28,14 @@ export function createReader(connection: Connection, store: string, settings: Se
         settings,
       };
     },
-    async list({ prefix, after, limit }) {
+    async list({ prefix, after, limit, known = [] }) {
       const told = await connection.ask<TellsTime & { readonly grants: readonly ToldGrant[] }>(() =>
         call("list", {
           prefix,
           after_resource: after?.resource ?? null,
           after_lock_id: after?.lockId ?? null,
           page: limit,
+          tokens: known,
           store,
         }),
       );

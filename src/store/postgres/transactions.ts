@@ -12,7 +12,7 @@ import { sleep } from "../../support/deadline.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { GrantRef, Sql, SqlRow, Transactions } from "../contract.js";
 import { call } from "./call.js";
-import type { Connection, Query } from "./connection.js";
+import type { Connection, Query, Session } from "./connection.js";
 import { refsOf } from "./locks.js";
 
 /** They would leave the transaction that protects them. */
@@ -24,10 +24,11 @@ const LOOK_EVERY_MS = 100;
 export function createTransactions(connection: Connection, store: string): Transactions {
   return {
     write: (grants, body, limitMs) =>
-      connection.transaction(async (query, cut) => {
+      connection.transaction(async (session) => {
+        const { query } = session;
         await query("BEGIN ISOLATION LEVEL READ COMMITTED");
         const id = await assertFence(query, grants, limitMs, store);
-        const result = await withinLimit(body, query, limitMs, cut);
+        const result = await withinLimit(body, session.callersQuery, limitMs, session.cut);
         try {
           await query("COMMIT");
         } catch (error) {
@@ -36,10 +37,11 @@ export function createTransactions(connection: Connection, store: string): Trans
         return result;
       }),
     read: (body, snapshot, limitMs) =>
-      connection.transaction(async (query, cut) => {
-        if (!snapshot) return withinLimit(body, standingAlone(query), limitMs, cut);
+      connection.transaction(async (session) => {
+        const { query, callersQuery, cut } = session;
+        if (!snapshot) return withinLimit(body, standingAlone(session), limitMs, cut);
         await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        const result = await withinLimit(body, query, limitMs, cut);
+        const result = await withinLimit(body, callersQuery, limitMs, cut);
         await query("COMMIT");
         return result;
       }),
@@ -53,10 +55,10 @@ async function assertFence(query: Query, grants: readonly GrantRef[], limitMs: n
 }
 
 /** Each statement in a transaction of its own that cannot write. */
-function standingAlone(query: Query): Query {
+function standingAlone({ query, callersQuery }: Session): Query {
   return async (text, values) => {
     await query("BEGIN READ ONLY");
-    const rows = await query(text, values);
+    const rows = await callersQuery(text, values);
     await query("COMMIT");
     return rows;
   };

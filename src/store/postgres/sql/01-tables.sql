@@ -9,6 +9,7 @@ create schema holdfast;
 create table holdfast.store (
   singleton boolean primary key default true check (singleton),
   schema_version integer not null,
+  functions_hash text not null default '',
   store_id uuid,
   levels text[],
   profile_prefixes text[],

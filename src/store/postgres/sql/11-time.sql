@@ -2,7 +2,7 @@
 create or replace function holdfast.now_ms() returns bigint language sql volatile as
 $$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
 
-create or replace function holdfast.iso(ms bigint) returns text language sql immutable as
+create or replace function holdfast.iso(ms bigint) returns text language sql stable as
 $$ select to_char(timestamp 'epoch' + ms * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
 
 -- What changes when the server is started, restored or failed over to: then numbers may have been given out that this

@@ -10,19 +10,21 @@ $$ select g.renewed_ms + g.lease_ms <= now and case g.profile
      else true end $$;
 
 -- The part of an audit entry that says why, without its braces.
-create or replace function holdfast.recovery(g holdfast.grants, now bigint) returns text language sql immutable as
+create or replace function holdfast.recovery(g holdfast.grants, now bigint) returns text language sql stable as
 $$ select '"reason":"lease_expired","evidence":{"life":"unknown","expired_for_ms":'
      || greatest(0, now - g.renewed_ms - g.lease_ms) || '}' $$;
 
-create or replace function holdfast.profile_of(key text, st holdfast.store) returns text language plpgsql stable as $$
+-- The longest prefix that fits decides.
+create or replace function holdfast.profile_of(key text, prefixes text[], names text[]) returns text
+language plpgsql immutable as $$
 declare
   best integer := 0;
   best_name text := 'default';
 begin
-  for at in 1 .. cardinality(st.profile_prefixes) loop
-    if starts_with(key, st.profile_prefixes[at]) and length(st.profile_prefixes[at]) > best then
-      best := length(st.profile_prefixes[at]);
-      best_name := st.profile_names[at];
+  for at in 1 .. cardinality(prefixes) loop
+    if starts_with(key, prefixes[at]) and length(prefixes[at]) > best then
+      best := length(prefixes[at]);
+      best_name := names[at];
     end if;
   end loop;
   return best_name;

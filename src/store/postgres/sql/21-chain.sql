@@ -2,7 +2,7 @@
 create or replace function holdfast.entry_body(
   seq bigint, at_ms bigint, event text, resource text, owner text, holder_id text, fencing_token bigint, lock_id text,
   details text, prev_hash text
-) returns text language sql immutable as
+) returns text language sql stable as
 $$ select '{"seq":' || seq || ',"at":"' || holdfast.iso(at_ms) || '","event":"' || event || '","resource":"' || resource
      || '","owner":' || to_json(owner) || ',"holder_id":' || to_json(holder_id)
      || ',"fencing_token":' || coalesce(fencing_token::text, 'null')
@@ -30,7 +30,7 @@ begin
 end $$;
 
 -- What an entry keeps of a holder that was ended.
-create or replace function holdfast.previous_holder(g holdfast.grants) returns text language sql immutable as
+create or replace function holdfast.previous_holder(g holdfast.grants) returns text language sql stable as
 $$ select '{"owner":' || to_json(g.owner) || ',"holder_id":' || to_json(g.holder_id) || ',"nonce":' || to_json(g.nonce)
      || ',"mode":"' || g.mode || '","acquired_at":"' || holdfast.iso(g.created_ms) || '","last_renewed_at":"'
      || holdfast.iso(g.renewed_ms) || '","renewals":' || g.renewals || ',"metadata":' || g.metadata || '}' $$;

@@ -154,7 +154,7 @@ create or replace function holdfast.refuse(code text, why text) returns holdfast
 $$ select ('refuse', code, why, '{}', '{}', '{}')::holdfast.decision $$;
 
 create or replace function holdfast.refuse_permits(w holdfast.want, g holdfast.grants) returns holdfast.decision
-language sql immutable as
+language sql stable as
 $$ select holdfast.refuse('E_INVALID_ARGUMENT', 'permits: ' || w.resource || ' is in use as '
      || case when g.permits is null then 'a plain lock' else 'a semaphore with ' || g.permits || ' permits' end
      || ' and was asked for '

@@ -2,14 +2,11 @@
 --   guard rows locked → clock read → decided → fences minted, grants, ended grants and audit entries written → commit
 -- A crash before the commit leaves nothing; after it, everything. Whoever does not learn which asks again with the same
 -- lock_ids and `again`, and gets what the first try was given.
-create or replace function holdfast.acquire(
-  keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, wait_ms bigint default 0,
-  metadata text default '{}', token text default null, ticket_id text default null, permits integer[] default '{}',
-  presented_keys text[] default '{}', presented_tokens text[] default '{}', holder_id text default null,
-  nonce text default null, detached boolean default true, grace_ms bigint default null,
-  proof text default '{"kind":"none"}', strict_order boolean default false, must_steal boolean default false,
-  lock_ids text[] default null, again boolean default false, store uuid default null
-) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+create or replace function holdfast.acquire_step(
+  keys text[], owner text, modes text[], lease_ms bigint, wait_ms bigint, metadata text, token text, ticket_id text,
+  permits integer[], presented_keys text[], presented_tokens text[], holder_id text, nonce text, detached boolean,
+  grace_ms bigint, proof text, strict_order boolean, must_steal boolean, lock_ids text[], again boolean, store uuid
+) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);
@@ -112,7 +109,7 @@ begin
     g.renewals := 0;
     g.fencing_token := fences[at];
     g.token_hash := seal;
-    g.profile := holdfast.profile_of(g.resource, st);
+    g.profile := holdfast.profile_of(g.resource, st.profile_prefixes, st.profile_names);
     g.detached := detached;
     g.cover := covers[at].lock_id;
     g.proof := proof;

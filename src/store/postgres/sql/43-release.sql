@@ -1,8 +1,7 @@
 -- Release: only the holder, by its own ids. What nests in it goes first, unless it is dead.
-create or replace function holdfast.release(
-  keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
-  store uuid default null
-) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+create or replace function holdfast.release_step(
+  keys text[], tokens text[], owner text, lock_ids text[], holder_id text, store uuid
+) returns boolean language plpgsql as $$
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);

@@ -73,9 +73,3 @@ begin
   return holdfast.end_grants(key, ended, near.grants, guards, 'broken', reason, owner,
     holdfast.holder_or_backend(holder_id), now);
 end $$;
-
--- Takes over from a holder that is gone, in one step.
-create or replace function holdfast.steal(
-  keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, metadata text default '{}'
-) returns json language sql as
-$$ select holdfast.acquire(keys, owner, modes, lease_ms, 0, metadata, must_steal => true) $$;

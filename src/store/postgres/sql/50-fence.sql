@@ -52,6 +52,8 @@ begin
         ' on ' || keys[at] || ' commits nothing');
     end if;
   end loop;
+  perform holdfast.remember(keys, array(
+    select holdfast.seal(coalesce(tokens[i], tokens[1])) from generate_subscripts(keys, 1) i));
   perform set_config('idle_in_transaction_session_timeout', max_ms::text, true);
   perform set_config('statement_timeout', max_ms::text, true);
   return pg_current_xact_id();

@@ -1,5 +1,5 @@
 -- Looking without taking anything.
-create or replace function holdfast.inspect(key text, token text default null, store uuid default null) returns json
+create or replace function holdfast.inspect(key text, tokens text[] default '{}', store uuid default null) returns json
 language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -11,7 +11,7 @@ begin
   near := holdfast.near(array[key]);
   tickets := holdfast.near_tickets(array[holdfast.tree_of(key)], array[key]);
   return json_build_object('now', holdfast.now_ms(), 'resource', key,
-    'grants', holdfast.grants_json(near.grants, case when token is null then '{}' else array[holdfast.seal(token)] end),
+    'grants', holdfast.grants_json(near.grants, holdfast.seals(tokens)),
     'waiters', (select coalesce(json_agg(holdfast.ticket_json(t) order by t.number, t.ticket_id), '[]') from unnest(tickets) t),
     'unreadable', to_json(near.unreadable),
     'fencing_token', coalesce((select x.fence from holdfast.trees x where x.tree = holdfast.tree_of(key)), 0));
@@ -27,7 +27,7 @@ $$ select json_build_object('ticket_id', t.ticket_id, 'number', t.number, 'owner
 -- In the order of keys; `after_…` goes on behind the last record of an earlier page.
 create or replace function holdfast.list(
   prefix text default null, after_resource text default null, after_lock_id text default null,
-  page integer default 1000, store uuid default null
+  page integer default 1000, tokens text[] default '{}', store uuid default null
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -43,5 +43,5 @@ begin
       and g.resource >= first and (prefix is null or (g.resource < prefix || '0' and holdfast.within(g.resource, prefix)))
       and g.schema_version = 1
     order by g.resource, g.lock_id limit page);
-  return json_build_object('now', holdfast.now_ms(), 'grants', holdfast.grants_json(found_grants));
+  return json_build_object('now', holdfast.now_ms(), 'grants', holdfast.grants_json(found_grants, holdfast.seals(tokens)));
 end $$;

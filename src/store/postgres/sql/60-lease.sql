@@ -2,8 +2,11 @@
 -- many statements, each perhaps on a connection of its own, so nothing here hangs on a session.
 
 -- The token, or null: held by somebody else, do not run. The same holder gets a new token, and its old one dies.
-create or replace function holdfast.lease_acquire(lease_name text, holder text, ttl_seconds numeric) returns text
+create or replace function holdfast.lease_acquire(
+  lease_name text, holder text, ttl_seconds numeric, owner text default null, store uuid default null
+) returns text
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
 declare
   key text := 'runtime:' || lease_name;
   own holdfast.grants;
@@ -13,7 +16,7 @@ declare
 begin
   perform holdfast.check_lease(lease_name, holder);
   perform holdfast.check_duration((ttl_seconds * 1000)::bigint, 'ttl', 1000, 86400000);
-  perform holdfast.the_store(null);
+  perform holdfast.the_store(store);
   guards := holdfast.enter(array[holdfast.tree_of(key)]);
   select * into own from holdfast.grants g where g.resource = key and g.holder_id = holder and g.mode = 'write'
     and g.permits is null order by g.fencing_token desc limit 1;
@@ -22,8 +25,9 @@ begin
     perform holdfast.renew(array[key], array[token], lease_ms => (ttl_seconds * 1000)::bigint);
     return token;
   end if;
-  answer := holdfast.acquire(array[key], holdfast.lease_owner(holder), lease_ms => (ttl_seconds * 1000)::bigint,
-    token => token, holder_id => holder);
+  answer := holdfast.acquire(array[key], coalesce(owner, holdfast.lease_owner(holder)),
+    lease_ms => (ttl_seconds * 1000)::bigint, token => token, holder_id => holder,
+    metadata => json_build_object('holder', holder)::text);
   return case when answer ->> 'kind' = 'granted' then token end;
 end $$;
 

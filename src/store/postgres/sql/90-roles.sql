@@ -27,7 +27,7 @@ begin
   grant usage on schema holdfast to holdfast_user, holdfast_admin;
   for each in
     select p.oid from pg_proc p where p.pronamespace = 'holdfast'::regnamespace
-      and (p.prosecdef and p.proname <> 'break' or p.proname = 'steal')
+      and (p.prosecdef and p.proname <> 'break' or p.proname in ('steal', 'fence_table', 'unfence_table'))
   loop
     execute format('grant execute on function %s to holdfast_user, holdfast_admin', each);
   end loop;

@@ -1,0 +1,42 @@
+// What PostgreSQL itself offers, through the same driver: the least that a lease row can be, and a session's advisory lock.
+import pg from "pg";
+
+const LEASE_MS = 30_000;
+
+/** One row per key with a counter, taken in one durable commit and given back in another. No line, no tree, no audit. */
+export async function openPostgresLeaseRow(url) {
+  const pool = new pg.Pool({ connectionString: url });
+  await pool.query(
+    "create table if not exists bench_leases (key text primary key, holder text, fence bigint, until bigint)",
+  );
+  const holder = String(process.pid);
+  return {
+    async take(key) {
+      const now = Date.now();
+      const { rows } = await pool.query(
+        `insert into bench_leases values ($1, $2, 1, $3) on conflict (key) do update
+           set holder = excluded.holder, fence = bench_leases.fence + 1, until = excluded.until
+           where bench_leases.until < $4 returning fence`,
+        [key, holder, now + LEASE_MS, now],
+      );
+      if (rows.length === 0) throw new Error(`${key} is taken`);
+      return {
+        release: () => pool.query("update bench_leases set until = 0 where key = $1 and holder = $2", [key, holder]),
+      };
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Held by a connection, queued in the server, gone with the session. */
+export async function openPostgresAdvisoryLock(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    async take(key) {
+      await client.query("select pg_advisory_lock(hashtext($1))", [key]);
+      return { release: () => client.query("select pg_advisory_unlock(hashtext($1))", [key]) };
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,147 @@
+// PostgreSQL with durable commits, beside what it offers itself. The server is started for this, with its defaults, in a
+// folder of its own; HOLDFAST_TEST_POSTGRES_URL measures another.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { migrateStore } from "../../dist/index.js";
+import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
+import { startChild } from "../child.mjs";
+import { interleave } from "../interleave.mjs";
+import { median, ratioOf, spreadOf } from "../statistics.mjs";
+import { milliseconds, perSecond } from "../table.mjs";
+import { contend } from "./contended.mjs";
+
+const CLIENTS = 16;
+const MANY = 1_000_000;
+const MANY_QUICK = 100_000;
+
+export const postgres = {
+  title: "PostgreSQL, commits durable",
+  async measure({ quick }) {
+    const url = await openServer();
+    return [
+      ...(await uncontended(url, quick)),
+      ...(await sideBySide(url, quick)),
+      ...(await contended(url, quick)),
+      ...(await growth(url, quick)),
+    ];
+  },
+};
+
+/** Not in the usual scratch folder, which a server that runs as another user cannot enter. It goes with this process. */
+async function openServer() {
+  const folder = () => mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "holdfast-bench-postgres-"));
+  const url = process.env.HOLDFAST_TEST_POSTGRES_URL ?? startServer(folder(), SAFE, process.pid).url;
+  await migrateStore(url);
+  return url;
+}
+
+async function uncontended(url, quick) {
+  const names = ["postgres", "postgres-lease-row"];
+  const children = new Map();
+  for (const name of names) children.set(name, await startChild("pairs.mjs", name, url));
+  const rates = await interleave(names, { rounds: quick ? 9 : 31, warmUps: 4 }, (name) =>
+    children.get(name).call("rate", { keys: "shop", ms: quick ? 150 : 300 }),
+  );
+  for (const child of children.values()) await child.stop();
+  return [
+    {
+      what: "acquire + release : a bare lease row",
+      ours: perSecond(median(rates.get("postgres"))),
+      peer: perSecond(median(rates.get("postgres-lease-row"))),
+      ratio: ratioOf(rates.get("postgres"), rates.get("postgres-lease-row")),
+      goal: { atLeast: 0.7 },
+    },
+  ];
+}
+
+/** Trees do not wait for each other, and their commits share the disk's syncs. */
+async function sideBySide(url, quick) {
+  const children = await Promise.all(Array.from({ length: CLIENTS }, () => startChild("pairs.mjs", "postgres", url)));
+  const ms = quick ? 400 : 1_000;
+  const rates = await interleave(["one", "all"], { rounds: quick ? 3 : 7, warmUps: 1 }, async (name) => {
+    const busy = name === "one" ? children.slice(0, 1) : children;
+    const each = await Promise.all(busy.map((child, at) => child.call("rate", { keys: `till-${at}`, ms })));
+    return each.reduce((sum, rate) => sum + rate, 0);
+  });
+  for (const child of children) await child.stop();
+  return [
+    {
+      what: `${CLIENTS} clients on ${CLIENTS} keys : one client`,
+      ours: perSecond(median(rates.get("all"))),
+      peer: perSecond(median(rates.get("one"))),
+      ratio: ratioOf(rates.get("all"), rates.get("one")),
+      unit: "×",
+      goal: { atLeast: 3 },
+    },
+  ];
+}
+
+async function contended(url, quick) {
+  const plan = quick ? { rounds: 1, runInMs: 2_000, windowMs: 3_000 } : { rounds: 3, runInMs: 3_000, windowMs: 6_000 };
+  const names = ["postgres-advisory", "postgres"];
+  const found = await interleave(names, { rounds: plan.rounds, warmUps: 0 }, (name) => contend(name, url, plan));
+  const of = (name, field) => found.get(name).map((round) => round[field]);
+  return [
+    {
+      what: "16 processes, one key, 2 ms each : a session's advisory lock",
+      ours: perSecond(median(of("postgres", "perSecond"))),
+      peer: perSecond(median(of("postgres-advisory", "perSecond"))),
+      ratio: ratioOf(of("postgres", "perSecond"), of("postgres-advisory", "perSecond")),
+      goal: { atLeast: 0.85 },
+    },
+    {
+      what: "busiest : idlest of them",
+      ours: "",
+      peer: "",
+      ratio: spreadOf(of("postgres", "fairness")),
+      goal: { atMost: 1.1 },
+    },
+    {
+      what: "release → next in, p50",
+      ours: milliseconds(median(of("postgres", "handOverP50"))),
+      peer: milliseconds(median(of("postgres-advisory", "handOverP50"))),
+      ratio: ratioOf(of("postgres", "handOverP50"), of("postgres-advisory", "handOverP50")),
+      goal: null,
+    },
+  ];
+}
+
+async function growth(url, quick) {
+  const many = quick ? MANY_QUICK : MANY;
+  const child = await startChild("pairs.mjs", "postgres", url);
+  const rate = () =>
+    interleave(["rate"], { rounds: quick ? 9 : 21, warmUps: 3 }, () =>
+      child.call("rate", { keys: "crowd/lone", ms: quick ? 150 : 300 }),
+    );
+  const few = (await rate()).get("rate");
+  await crowd(url, many);
+  const full = (await rate()).get("rate");
+  await child.stop();
+  return [
+    {
+      what: "cost beside many held locks, as a multiple of the cost beside none",
+      ours: `${perSecond(median(full))} with ${many.toLocaleString("en-US")}`,
+      peer: perSecond(median(few)),
+      ratio: spreadOf(few.map((value, round) => value / full[round])),
+      goal: { atMost: 1.5 },
+    },
+  ];
+}
+
+/** Half of them siblings of the key that is measured, half trees of their own. */
+async function crowd(url, count) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(
+    `insert into holdfast.grants
+     select case when i % 2 = 0 then 'crowd/other-' || i else 'tree-' || i end, gen_random_uuid()::text, 1, 'write', null,
+       'service:crowd', 'crowd', 'crowd', 0, holdfast.now_ms(), 86400000, 86400000, 0, i, 'crowd', 'default', true, null,
+       '{"kind":"none"}', '{}'
+     from generate_series(1, $1::int) i`,
+    [count],
+  );
+  await client.query("analyze holdfast.grants");
+  await client.end();
+}

@@ -1,0 +1,52 @@
+-- Guarded tables: a write from any client, psql included, needs a current write token in the same transaction. What
+-- assert_fence has checked is remembered in a setting of the transaction. Anybody can write that setting, so the trigger
+-- believes nothing in it: it looks the grant up again by the secret that only its holder knows, and locks its row.
+create or replace function holdfast.remember(keys text[], seals text[]) returns void language sql as
+$$ select set_config('holdfast.asserted', json_build_object('keys', keys, 'seals', seals)::text, true) $$;
+
+create or replace function holdfast.check_fence() returns trigger
+language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+declare
+  resource_of_table text := tg_argv[0];
+  asserted json := nullif(current_setting('holdfast.asserted', true), '')::json;
+  g holdfast.grants;
+  a record;
+begin
+  if asserted is not null then
+    for a in
+      select k.value as key, s.value as seal from json_array_elements_text(asserted -> 'keys') with ordinality k
+      join json_array_elements_text(asserted -> 'seals') with ordinality s using (ordinality)
+    loop
+      continue when not holdfast.within(resource_of_table, a.key);
+      select * into g from holdfast.grants x where x.resource = a.key and x.token_hash = a.seal and x.mode = 'write'
+        and x.permits is null and x.schema_version = 1 order by x.fencing_token desc limit 1 for key share;
+      continue when g.lock_id is null;
+      if holdfast.is_expired(g, holdfast.now_ms()) then perform holdfast.expired(g); end if;
+      return null;
+    end loop;
+  end if;
+  perform holdfast.fail('E_LOCK_NOT_HELD', tg_table_name || ' is guarded by ' || resource_of_table ||
+    ', and this transaction has shown no write token for it', json_build_object('resource', resource_of_table)::text,
+    'Call holdfast.assert_fence with your lease token first, in the same transaction.');
+  return null;
+end $$;
+
+create or replace function holdfast.fence_table(guarded regclass, resource text) returns void
+language plpgsql as $$
+begin
+  perform holdfast.check_resource(resource);
+  execute format('drop trigger if exists holdfast_fence on %s', guarded);
+  execute format('create trigger holdfast_fence before insert or update or delete or truncate on %s
+    for each statement execute function holdfast.check_fence(%L)', guarded, resource);
+end $$;
+
+create or replace function holdfast.unfence_table(guarded regclass) returns void language plpgsql as $$
+begin
+  execute format('drop trigger if exists holdfast_fence on %s', guarded);
+end $$;
+
+create or replace function holdfast.check_resource(resource text) returns void
+language plpgsql security definer set search_path = holdfast, pg_temp as $$
+begin
+  perform holdfast.check_key(resource, 'resource');
+end $$;

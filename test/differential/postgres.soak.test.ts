@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { sharedServer } from "../postgres/server.js";
+import { openModelWithoutDeaths, openPostgresHabitat } from "./postgres-habitat.js";
+import { createSideBySide, type SideBySide } from "./side-by-side.js";
+
+const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 1 : 40;
+const HISTORIES_A_ROUND = 40;
+
+describe("the same history on PostgreSQL, for a long time", () => {
+  let stores: SideBySide;
+
+  beforeAll(async () => {
+    stores = createSideBySide([await openModelWithoutDeaths(), await openPostgresHabitat(await sharedServer())]);
+  });
+  afterAll(() => stores.close());
+
+  it.each(Array.from({ length: ROUNDS }, (_, round) => round + 1))(
+    "STORE-4: gives the same answers as on the reference store, round %i",
+    () => stores.compare(HISTORIES_A_ROUND),
+  );
+});

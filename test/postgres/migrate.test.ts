@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { migrateStore, openHoldfast } from "../../src/index.js";
+import { openInstallation } from "../../src/open-holdfast.js";
+import { createSystemClock } from "../../src/support/clock.js";
+import { administer, inDatabase, sharedServer, type TestServer } from "./server.js";
+
+let server: TestServer;
+let made = 0;
+beforeAll(async () => {
+  server = await sharedServer();
+}, 60_000);
+
+async function emptyDatabase(): Promise<string> {
+  made += 1;
+  const name = `holdfast_empty_${process.pid}_${made}`;
+  await administer(server.url, `create database ${name}`);
+  return inDatabase(server.url, name);
+}
+
+const isThere = async (url: string): Promise<boolean> =>
+  (await administer(url, "select 1 from pg_namespace where nspname = 'holdfast'")).length === 1;
+
+describe("migrations", () => {
+  it("STORE-5: what is pending is told step by step, without doing anything", async () => {
+    const url = await emptyDatabase();
+    const installation = await openInstallation(url);
+    const [first] = await installation.pending();
+    expect(first).toMatchObject({
+      about: "01-tables.sql",
+      statements: expect.stringContaining("create schema holdfast"),
+    });
+    expect(await isThere(url)).toBe(false);
+    await migrateStore(url);
+    expect(await isThere(url)).toBe(true);
+    expect(await installation.pending()).toEqual([]);
+    await administer(url, "update holdfast.store set functions_hash = 'older'");
+    expect((await installation.pending()).map(({ about }) => about)).not.toContain("01-tables.sql");
+    await migrateStore(url);
+    expect(await installation.pending()).toEqual([]);
+  });
+
+  it("STORE-5: many that migrate at once do it once; what is held stays, and keeps it from being uninstalled", async () => {
+    const url = await emptyDatabase();
+    await Promise.all(Array.from({ length: 4 }, () => migrateStore(url)));
+    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
+    const lease = await holdfast.acquire("k");
+    await administer(url, "update holdfast.store set functions_hash = 'older'");
+    await migrateStore(url);
+    await lease.verify();
+    const installation = await openInstallation(url);
+    await expect(installation.uninstall(createSystemClock())).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    await lease.release();
+    expect(await installation.uninstall(createSystemClock())).toBe(true);
+    expect(await isThere(url)).toBe(false);
+    expect(await installation.uninstall(createSystemClock())).toBe(false);
+    await holdfast.close();
+  });
+
+  it("STORE-5: a newer schema is refused and left alone", async () => {
+    const url = await emptyDatabase();
+    await migrateStore(url);
+    await administer(url, "update holdfast.store set schema_version = 99", "drop function holdfast.steal");
+    const installation = await openInstallation(url);
+    for (const work of [migrateStore, () => installation.pending(), () => installation.uninstall(createSystemClock())])
+      await expect(work(url)).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
+    expect(
+      await administer(
+        url,
+        "select 1 from pg_proc where proname = 'steal' and pronamespace = 'holdfast'::regnamespace",
+      ),
+    ).toEqual([]);
+  });
+
+  it("LIB-1: the driver is loaded only by who opens such a store", () => {
+    const library = new URL("../../dist/index.js", import.meta.url).href;
+    const cwd = fileURLToPath(new URL("../..", import.meta.url));
+    const script = `
+      import { createRequire } from "node:module";
+      const { openHoldfast } = await import("${library}");
+      await (await openHoldfast({ store: "memory:x" })).close();
+      const require = createRequire("${library}");
+      console.log(Object.keys(require.cache).filter((name) => name.includes("/node_modules/pg")).length);`;
+    expect(
+      execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd, encoding: "utf8" }).trim(),
+    ).toBe("0");
+  });
+});

@@ -6,6 +6,8 @@ const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], 
 const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 
+const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only });
+
 export const MUTANTS = [
   {
     name: "fence-check",
@@ -637,5 +639,53 @@ export const MUTANTS = [
     find: "      continue when g.lock_id is null;\n",
     replace: "",
     tests: { files: ["test/postgres/fenced.test.ts"], only: "FENCE-4" },
+  },
+  {
+    name: "snapshot-second-walk",
+    about: "a snapshot does not look whether something changed while it was read",
+    file: "src/worktree/capture/capture.ts",
+    find: "changed ??= await lookAgain(request, folder);",
+    replace: "",
+    tests: tree("consistency", "while it is read"),
+  },
+  {
+    name: "snapshot-pin",
+    about: "a snapshot does not keep gc from removing what it is about to use",
+    file: "src/worktree/take.ts",
+    find: "using _pin = await pinObjects(layout);",
+    replace: "",
+    tests: tree("gc", "while a snapshot runs"),
+  },
+  {
+    name: "snapshot-ready",
+    about: "a .READY counts whatever it says",
+    file: "src/worktree/descriptor.ts",
+    find: `if (ready !== \`\${hash("sha256", text, "hex")}\\n\`)`,
+    replace: "if (ready === null)",
+    tests: tree("tampering", "does not fit"),
+  },
+  {
+    name: "restore-unsaved",
+    about: "a restore in place takes whatever it replaces for saved",
+    file: "src/worktree/restore/apply.ts",
+    find: "const isSaved = was !== null && sameFile(was, full, stats);",
+    replace: "const isSaved = was !== undefined || sameFile(was ?? '', full, stats);",
+    tests: tree("consistency", "put aside and named"),
+  },
+  {
+    name: "restore-path",
+    about: "a manifest may name paths outside of the tree",
+    file: "src/worktree/manifest/entry.ts",
+    find: `if (name === "" || name === "." || name === "..") throw`,
+    replace: `if (name === "never this") throw`,
+    tests: tree("tampering", "has no line"),
+  },
+  {
+    name: "restore-through-links",
+    about: "a restore writes into folders it has not made",
+    file: "src/worktree/restore/write-tree.ts",
+    find: `if (entry.path !== "" && !made.has(parentOf(entry.path))) throw astray(entry);`,
+    replace: "",
+    tests: tree("tampering", "symbolic link"),
   },
 ];

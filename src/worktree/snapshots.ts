@@ -1,5 +1,5 @@
 /** Finding snapshots: by their folders alone, without a lock. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../support/errors.js";
 import { readDescriptor, type SnapshotInfo } from "./descriptor.js";
@@ -74,7 +74,16 @@ export function objectFolders(layout: Layout, { newest = false } = {}): string[]
   const ids = newest ? allIds(layout).slice(-NEWEST) : allIds(layout);
   return ids
     .map((id) => folderOf(layout, id))
-    .filter((folder) => existsSync(join(folder, ".READY")) || existsSync(join(folder, ".RETIRED")));
+    .filter((folder) => isThere(join(folder, ".READY")) || isThere(join(folder, ".RETIRED")));
+}
+
+/** An error of the disk is no absence. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw ioError(error, "look at", path);
+  }
 }
 
 /** Opens all objects for reading. Pin them first. */

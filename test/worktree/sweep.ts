@@ -101,7 +101,8 @@ export async function killEverywhere(stage: Stage, { every, from = 0 }: Extent):
     const root = copyOf(stage.scene.root, "kill");
     try {
       const { killed } = await runVerb(stage.verb, root, at, when, "kill");
-      expect(killed).toBe(true);
+      // Removing a folder tries an rmdir first that may fail: after that one nobody is killed.
+      if (!call.startsWith("rmdirSync") || when === "before") expect(killed).toBe(true);
       await checkAfter(root, stage.verb.split(":")[0] as Verb, stage, false);
     } catch (error) {
       throw new Error(`killed ${when} ${at} of ${stage.calls.length}, ${call}: ${(error as Error).message}`, {

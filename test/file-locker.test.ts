@@ -285,15 +285,18 @@ describe("LOCK-17 file locker: the lock file", () => {
     });
   });
 
-  it.skipIf(process.getuid?.() === 0)("LOCK-17 permission denied is E_IO that names the path", async () => {
-    chmodSync(ours.dir, 0o500);
-    const path = join(ours.dir, "build.lock");
-    await expect(ours.tryLockShared("build")).rejects.toMatchObject({
-      code: "E_IO",
-      details: { path, errno: "EACCES" },
-    });
-    chmodSync(ours.dir, 0o700);
-  });
+  it.skipIf(process.getuid?.() === 0)(
+    "LOCK-17 permission denied is E_IO that names the path (not as root, whom nothing denies)",
+    async () => {
+      chmodSync(ours.dir, 0o500);
+      const path = join(ours.dir, "build.lock");
+      await expect(ours.tryLockShared("build")).rejects.toMatchObject({
+        code: "E_IO",
+        details: { path, errno: "EACCES" },
+      });
+      chmodSync(ours.dir, 0o700);
+    },
+  );
 
   it("LOCK-17 does not follow a planted symlink", async () => {
     symlinkSync(join(dir, "elsewhere"), join(ours.dir, "build.lock"));

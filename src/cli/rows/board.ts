@@ -65,6 +65,7 @@ export const BOARD: readonly CommandRow[] = [
     group: "board",
     summary: "all about an issue",
     args: [ID],
+    examples: [["holdfast issue show 42", "with its dependencies, gates and claim"]],
     load: () => import("../commands/issue-show.js"),
   },
   {
@@ -87,6 +88,7 @@ export const BOARD: readonly CommandRow[] = [
       IF_REVISION,
       TOKEN,
     ],
+    examples: [["holdfast issue update 42 --priority high --add-label parser", "more urgent than it was"]],
     load: () => import("../commands/issue-update.js"),
   },
   {
@@ -98,6 +100,7 @@ export const BOARD: readonly CommandRow[] = [
     ],
     args: [ID],
     flags: [TTL, { ...WAIT, help: "how long to wait for another's claim to end; default 0" }],
+    examples: [["holdfast issue claim 42 --owner agent:7", "mine, until it is released or not used for 15 minutes"]],
     load: () => import("../commands/issue-claim.js"),
   },
   {
@@ -127,6 +130,7 @@ export const BOARD: readonly CommandRow[] = [
     about: ["Done needs every dependency closed and every gate passed; what is missing is listed (exit code 88)."],
     args: [ID],
     flags: [{ name: "reject", type: "boolean", help: "it will not be done" }, IF_REVISION, TOKEN],
+    examples: [["holdfast issue close 42", "done: its gates and dependencies are"]],
     load: () => import("../commands/issue-close.js"),
   },
   {
@@ -138,6 +142,7 @@ export const BOARD: readonly CommandRow[] = [
       { name: "state", type: "text", choices: STATES, repeat: true, help: "one of these; default done or rejected" },
       WAIT,
     ],
+    examples: [["holdfast issue wait 42 --wait 30m", "instead of a loop that sleeps"]],
     load: () => import("../commands/issue-wait.js"),
   },
   {
@@ -147,6 +152,7 @@ export const BOARD: readonly CommandRow[] = [
     about: ["A cycle is refused, naming it (exit code 88)."],
     args: [ID, { name: "ON", help: "the issue that must be closed first" }],
     flags: [IF_REVISION, TOKEN],
+    examples: [["holdfast issue dep add 42 41", "41 must be closed before 42"]],
     load: () => import("../commands/issue-dep-add.js"),
   },
   {
@@ -155,6 +161,7 @@ export const BOARD: readonly CommandRow[] = [
     summary: "take a dependency away",
     args: [ID, { name: "ON", help: "the issue it depends on" }],
     flags: [IF_REVISION, TOKEN],
+    examples: [["holdfast issue dep rm 42 41", "not any more"]],
     load: () => import("../commands/issue-dep-rm.js"),
   },
   {
@@ -163,6 +170,7 @@ export const BOARD: readonly CommandRow[] = [
     summary: "say that an issue passes a manual gate",
     args: [ID, GATE],
     flags: [{ name: "note", type: "text", help: "why" }, IF_REVISION, TOKEN],
+    examples: [['holdfast issue gate pass 42 review --note "looks right"', "somebody has looked at it"]],
     load: () => import("../commands/issue-gate-pass.js"),
   },
   {
@@ -171,6 +179,7 @@ export const BOARD: readonly CommandRow[] = [
     summary: "say that an issue fails a manual gate",
     args: [ID, GATE],
     flags: [{ name: "note", type: "text", help: "why" }, IF_REVISION, TOKEN],
+    examples: [['holdfast issue gate fail 42 review --note "tests are missing"', "not yet"]],
     load: () => import("../commands/issue-gate-fail.js"),
   },
   {
@@ -186,7 +195,13 @@ export const BOARD: readonly CommandRow[] = [
     examples: [["holdfast gate add tests --timeout 5m -- npm test", "an automatic gate"]],
     load: () => import("../commands/gate-add.js"),
   },
-  { name: "gate list", group: "board", summary: "the gates there are", load: () => import("../commands/gate-list.js") },
+  {
+    name: "gate list",
+    group: "board",
+    summary: "the gates there are",
+    examples: [["holdfast gate list", "which can an issue be given?"]],
+    load: () => import("../commands/gate-list.js"),
+  },
   {
     name: "gate run",
     group: "board",
@@ -196,6 +211,7 @@ export const BOARD: readonly CommandRow[] = [
     ],
     args: [ID, GATE],
     flags: [TOKEN],
+    examples: [["holdfast gate run 42 tests", "exit code 0 when it passed"]],
     load: () => import("../commands/gate-run.js"),
   },
   {
@@ -205,6 +221,7 @@ export const BOARD: readonly CommandRow[] = [
     about: ["Exit code 0 when it passed, 88 when it failed."],
     args: [ID, GATE],
     flags: [WAIT],
+    examples: [["holdfast gate wait 42 tests --wait 10m", "until somebody has run it"]],
     load: () => import("../commands/gate-wait.js"),
   },
   {
@@ -214,12 +231,14 @@ export const BOARD: readonly CommandRow[] = [
     about: ["All in one step, or nothing. What was imported before is left as it is."],
     args: [{ name: "FILE", help: "tasks.json of task-master, or beads' JSONL" }],
     flags: [{ name: "format", type: "text", choices: ["task-master", "beads"], help: "default by the file's ending" }],
+    examples: [["holdfast board import tasks.json", "issues, states and dependencies"]],
     load: () => import("../commands/board-import.js"),
   },
   {
     name: "board export",
     group: "board",
     summary: "the whole board as JSON",
+    examples: [["holdfast board export --json > board.json", "all of it, to keep"]],
     load: () => import("../commands/board-export.js"),
   },
 ];

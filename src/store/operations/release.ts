@@ -42,7 +42,13 @@ export function release(
       durable: gone.some((grant) => grant.detached),
       audit: [
         ...dead.map(({ grant, recovery }) =>
-          entryFor(view, "recovered", grant, party, { ...shared, ...recovery, previous: previousHolder(grant) }),
+          entryFor(view, "recovered", grant, party, {
+            ...shared,
+            ...recovery,
+            previous: previousHolder(grant),
+            old_fencing_token: grant.fencingToken,
+            new_fencing_token: view.mint(treeOf(grant.resource)),
+          }),
         ),
         ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
       ],

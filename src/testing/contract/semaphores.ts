@@ -4,6 +4,13 @@ import { BRIEF, inOrder, isFree, refusal, untilWaiting } from "../expect.js";
 
 /** Up to n at once. */
 export const semaphores: Chapter = {
+  async "LOCK-16: a permit's number is good for its own key and for nothing below it"(bench) {
+    const [a, b] = await bench.two();
+    const permit = await a.acquire("pool", { permits: 2 });
+    assert.equal((await b.verify("pool", permit.fencingToken)).resource, "pool");
+    await refusal(b.verify("pool/place", permit.fencingToken), "E_LOCK_NOT_HELD");
+  },
+
   async "LOCK-16: as many as there are permits get in, each with a token of its own"(bench) {
     const clients = await bench.many(4);
     const [a, b, c, d] = clients;

@@ -12,6 +12,7 @@ declare
   inner_grants holdfast.grants[];
   resources text[];
   shared text;
+  raised bigint;
   g holdfast.grants;
 begin
   perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
@@ -36,8 +37,10 @@ begin
   end loop;
   shared := holdfast.shared(resources);
   foreach g in array inner_grants loop
+    select x.guards, x.token into guards, raised from holdfast.mint(guards, g.resource, now) x;
     guards := holdfast.append(guards, now, 'recovered', g.resource, owner, holder_id, g.fencing_token, g.lock_id,
-      '{' || shared || holdfast.recovery(g, now) || ',"previous":' || holdfast.previous_holder(g) || '}');
+      '{' || shared || holdfast.recovery(g, now) || ',"previous":' || holdfast.previous_holder(g) ||
+      ',"old_fencing_token":' || g.fencing_token || ',"new_fencing_token":' || raised || '}');
   end loop;
   foreach g in array gone loop
     guards := holdfast.append(guards, now, 'released', g.resource, owner, holder_id, g.fencing_token, g.lock_id,

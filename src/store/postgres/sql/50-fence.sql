@@ -16,7 +16,8 @@ begin
   near := holdfast.near(array[key]);
   now := holdfast.now_ms();
   foreach g in array near.grants loop
-    continue when not holdfast.within(key, g.resource);
+    -- A permit covers no subtree.
+    continue when not holdfast.within(key, g.resource) or (g.permits is not null and g.resource <> key);
     held := held || g;
     if g.fencing_token = fencing_token then
       if not holdfast.is_expired(g, now) then return json_build_object('now', now, 'grants', json_build_array(holdfast.grant_json(g))); end if;

@@ -46,12 +46,12 @@ function measureRound(base, files, hasRestic) {
     run("git", [...GIT, "commit", "-qm", "x"], copy);
   };
   const times = { ours: {}, git: {}, restic: {} };
-  times.ours.first = timed(() => holdfast("snapshot"));
+  times.ours.first = timed(() => holdfast("snapshot", "main"));
   times.git.first = timed(git);
   if (hasRestic) times.restic.first = timed(() => restic("backup", payload));
   change(payload, 0, files);
   change(copy, 0, files);
-  times.ours.next = timed(() => holdfast("snapshot"));
+  times.ours.next = timed(() => holdfast("snapshot", "main"));
   times.git.next = timed(git);
   if (hasRestic) times.restic.next = timed(() => restic("backup", payload));
   const [newest] = JSON.parse(execFileSync(process.execPath, [MAIN, "history", "--json"], { cwd: root })).data
@@ -60,7 +60,7 @@ function measureRound(base, files, hasRestic) {
   if (hasRestic) times.restic.restore = timed(() => restic("restore", "latest", "--target", join(base, "restored")));
   for (let more = 1; more < 10; more += 1) {
     change(payload, more, files);
-    times.ours.tenth = timed(() => holdfast("snapshot"));
+    times.ours.tenth = timed(() => holdfast("snapshot", "main"));
   }
   times.size = sizeOf(join(root, ".holdfast", "snapshots")) / (files * FILE_BYTES);
   return times;

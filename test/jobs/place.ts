@@ -1,0 +1,39 @@
+/** A folder with a store on SQLite and jobs in it, gone when it is disposed. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { type Jobs, openJobs } from "../../src/jobs/jobs.js";
+import type { Worker, WorkerOptions } from "../../src/jobs/worker.js";
+
+export class Place {
+  readonly dir = mkdtempSync(join(tmpdir(), "jobs-"));
+  readonly #open: Holdfast[] = [];
+  readonly #workers: Worker[] = [];
+
+  get store(): string {
+    return `sqlite:${join(this.dir, "store.db")}`;
+  }
+
+  async holdfast(owner = "service:queue"): Promise<Holdfast> {
+    const holdfast = await openHoldfast({ store: this.store, owner, heart: "loop" });
+    this.#open.push(holdfast);
+    return holdfast;
+  }
+
+  async jobs(): Promise<Jobs> {
+    return openJobs(await this.holdfast());
+  }
+
+  work(jobs: Jobs, options: WorkerOptions = {}): Worker {
+    const worker = jobs.work({ pollMs: 10, ...options });
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.stop({ graceMs: 0 })));
+    for (const holdfast of this.#open) await holdfast.close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}

@@ -3,12 +3,14 @@
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import { type Duration, parseDuration } from "../lease/duration.js";
 import type { Profile } from "../lock/grant.js";
-import { parseKey } from "../lock/key.js";
+import { MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES } from "../lock/mode.js";
 import type { Sql } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
-import { CLASSES, type JobClass, type JobLock, type JobRecord } from "./model.js";
+import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord } from "./model.js";
+import { type Caps, GATES, type ProjectSettings } from "./steps/caps.js";
 import type { NewJob } from "./steps/enqueue.js";
+import type { JobPage } from "./steps/look.js";
 
 /** What a handler is given besides its job. */
 export interface RunTools {
@@ -59,11 +61,16 @@ export interface EnqueueOptions {
 }
 
 const NAME = /^[A-Za-z0-9._:@+=,~%-]{1,128}$/;
-const SOME_TIME = { atLeastMs: 10, atMostMs: 30 * 24 * 3_600_000 };
+/** Timers know no more than 24 days. */
+const SOME_TIME = { atLeastMs: 10, atMostMs: 24 * 24 * 3_600_000 };
+const LATER = { atLeastMs: 0, atMostMs: 10 * 365 * 24 * 3_600_000 };
 const PAYLOAD_BYTES = 256 * 1024;
 const [DEFAULT_ATTEMPTS, MOST_ATTEMPTS] = [3, 1_000];
 const DEFAULT_LOCK_WAIT_MS = 10 * 60_000;
 const MOST_PRIORITY = 1_000_000;
+const MOST_JOBS = 1_000;
+const MOST_CAP = 1_000_000;
+const [LEAST_WEIGHT, MOST_WEIGHT] = [0.001, 1_000];
 
 /** `E_INVALID_ARGUMENT` naming the field. */
 export function parseNewJob(
@@ -76,16 +83,16 @@ export function parseNewJob(
   const locks = options.locks ?? (typeof of.locks === "function" ? of.locks(payload) : of.locks) ?? [];
   const timeout = options.timeout ?? of.timeout;
   return {
-    kind: name(kind, "kind"),
-    project: name(options.project, "project"),
-    map: options.map === undefined ? null : name(options.map, "map"),
+    kind: parseName(kind, "kind"),
+    project: parseName(options.project, "project"),
+    map: options.map === undefined ? null : parseName(options.map, "map"),
     class: parseClass(options.class ?? of.class ?? "io"),
     needs: [...needsOf(kind, options)],
     priority: whole(options.priority ?? 0, "priority", -MOST_PRIORITY, MOST_PRIORITY),
     payload: parsePayload(payload),
     locks: parseLocks(locks, profileOf),
     command: options.command === undefined ? null : parseCommand(options.command),
-    uniqueKey: options.unique ?? null,
+    uniqueKey: options.unique === undefined ? null : parseUnique(options.unique),
     maxAttempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
     timeoutMs: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
     lockWaitMs: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
@@ -95,7 +102,10 @@ export function parseNewJob(
 
 /** A job needs a worker that knows its kind, or one that runs commands, and whatever else it says. */
 function needsOf(kind: string, { needs = [], command }: EnqueueOptions): Set<string> {
-  return new Set([command === undefined ? kindLabel(kind) : COMMANDS, ...needs.map((need) => name(need, "needs"))]);
+  return new Set([
+    command === undefined ? kindLabel(kind) : COMMANDS,
+    ...needs.map((need) => parseName(need, "needs")),
+  ]);
 }
 
 export const COMMANDS = "commands";
@@ -107,10 +117,18 @@ export function kindLabel(kind: string): string {
 function runAt({ at, delay }: EnqueueOptions): number | null {
   if (at !== undefined && Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
   if (at !== undefined) return at.getTime();
-  return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", { ...SOME_TIME, atLeastMs: 0 });
+  return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", LATER);
+}
+
+function parseUnique(key: string): string {
+  if (typeof key !== "string" || key === "" || key.length > 512) throw invalidArgument("unique", "text, at most 512");
+  return key;
 }
 
 function parseLocks(locks: readonly JobLock[], profileOf: (resource: string) => Profile): JobLock[] {
+  if (!Array.isArray(locks) || locks.length > MAX_KEYS) throw invalidArgument("locks", `a list of at most ${MAX_KEYS}`);
+  if (new Set(locks.map(({ resource }) => resource)).size < locks.length)
+    throw invalidArgument("locks", "the same key twice");
   return locks.map(({ resource, mode }) => {
     const key = parseKey(resource, "locks");
     if (!MODES.includes(mode)) throw invalidArgument("locks", `${String(mode)} is no mode`);
@@ -139,7 +157,7 @@ function parseClass(value: string): JobClass {
   return found;
 }
 
-function name(value: string, field: string): string {
+export function parseName(value: string, field: string): string {
   if (typeof value !== "string" || !NAME.test(value))
     throw invalidArgument(field, "letters, digits and . _ - : @ + = , ~ %, at most 128");
   return value;
@@ -149,4 +167,35 @@ function whole(value: number, field: string, least: number, most: number): numbe
   if (!Number.isSafeInteger(value) || value < least || value > most)
     throw invalidArgument(field, `a whole number from ${least} to ${most}`);
   return value;
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parsePage(page: JobPage): JobPage {
+  if (page.state !== undefined && !JOB_STATES.includes(page.state))
+    throw invalidArgument("state", `one of ${JOB_STATES.join(", ")}`);
+  if (page.limit !== undefined) whole(page.limit, "limit", 1, MOST_JOBS);
+  if (page.after !== undefined) whole(page.after, "after", 0, Number.MAX_SAFE_INTEGER);
+  return page;
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parseCaps(caps: Caps): void {
+  for (const [field, cap] of Object.entries(caps)) {
+    if (!(field in GATES)) throw invalidArgument(field, `is no cap; the caps are ${Object.keys(GATES).join(", ")}`);
+    parseCap(cap, field);
+  }
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parseProjectSettings(project: string, { cap, mapCap, weight }: ProjectSettings): void {
+  parseName(project, "project");
+  parseCap(cap, "cap");
+  parseCap(mapCap, "mapCap");
+  if (weight !== undefined && !(weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT))
+    throw invalidArgument("weight", `a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}`);
+}
+
+/** Null is no limit, 0 lets nothing start. */
+function parseCap(cap: number | null | undefined, field: string): void {
+  if (cap !== undefined && cap !== null) whole(cap, field, 0, MOST_CAP);
 }

@@ -1,12 +1,22 @@
 /** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import { parseKey } from "../lock/key.js";
 import { profileOf } from "../lock/settings.js";
 import type { Script, Scripts } from "../store/contract.js";
+import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
-import { type EnqueueOptions, type JobHandler, type KindOptions, parseNewJob } from "./define.js";
+import {
+  type EnqueueOptions,
+  type JobHandler,
+  type KindOptions,
+  parseCaps,
+  parseName,
+  parseNewJob,
+  parsePage,
+  parseProjectSettings,
+} from "./define.js";
+import type { Kind } from "./kind.js";
 import type { JobRecord } from "./model.js";
 import { type Caps, capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
 import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
@@ -17,11 +27,6 @@ import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
 /** How often a wait looks; a worker's own settlements are seen sooner. */
 const LOOK_EVERY_MS = 100;
 const OVER = new Set(["done", "failed", "cancelled"]);
-
-export interface Kind {
-  readonly options: KindOptions;
-  readonly handler: JobHandler;
-}
 
 /** `E_CONFIG` where the store has no jobs. */
 export function openJobs(holdfast: Holdfast): Jobs {
@@ -44,6 +49,7 @@ export class Jobs {
 
   /** Says how jobs of this kind are run here. */
   define(kind: string, options: KindOptions, handler: JobHandler): void {
+    parseName(kind, "kind");
     this.#kinds.set(kind, { options, handler });
   }
 
@@ -58,11 +64,12 @@ export class Jobs {
 
   /** `E_NOT_FOUND`. */
   async get(id: number): Promise<JobRecord> {
-    return found(id, await this.#run(() => jobNumbered(id)));
+    return found(id, await this.#look(() => jobNumbered(id)));
   }
 
   async list(page: JobPage = {}): Promise<JobRecord[]> {
-    return this.#run(() => listJobs(page));
+    const parsed = parsePage(page);
+    return this.#look(() => listJobs(parsed));
   }
 
   /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */
@@ -76,7 +83,7 @@ export class Jobs {
       if (OVER.has(job.state)) return job;
       if (performance.now() > until)
         throw new HoldfastError("E_LOCK_TIMEOUT", `job ${id} is still ${job.state}`, { details: { job } });
-      await sleep(LOOK_EVERY_MS, undefined, options.signal === undefined ? {} : { signal: options.signal });
+      await sleep(LOOK_EVERY_MS, options.signal);
     }
   }
 
@@ -91,20 +98,26 @@ export class Jobs {
   }
 
   async caps(): Promise<Required<Caps>> {
-    return this.#run(() => capsNow());
+    return this.#look(() => capsNow());
   }
 
   async setCaps(caps: Caps): Promise<void> {
-    await this.#run(() => setCaps(caps));
+    parseCaps(caps);
+    await this.#run(() => setCaps(caps, this.#home.party));
   }
 
   async setProject(project: string, settings: ProjectSettings): Promise<Project> {
+    parseProjectSettings(project, settings);
     return this.#run(() => setProject(project, settings, this.#home.party));
   }
 
   /** Begins to run jobs of the defined kinds, until it is stopped. */
   work(options: WorkerOptions = {}): Worker {
     return startWorker(this.#home, this.#scripts, this.#kinds, options);
+  }
+
+  #look<T>(script: () => Script<T>): Promise<T> {
+    return this.#scripts.run(script, { durable: false });
   }
 
   #run<T>(script: () => Script<T>): Promise<T> {

@@ -38,6 +38,8 @@ export interface JobRecord {
   /** Why it failed, or why it waits. */
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly worker: string | null;
+  /** What no worker that is there has, of a job that has not begun; empty when one of them can run it. */
+  readonly unmet_needs: readonly string[];
   readonly created_at: string;
   readonly started_at: string | null;
   readonly ended_at: string | null;

@@ -171,6 +171,8 @@ export type Ask =
   | { readonly ask: "renew" | "check"; readonly grants: readonly GrantRef[] }
   /** Ends those that are still there, and says nothing of the others. */
   | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
+  /** Gives a place in line back. */
+  | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
   | { readonly ask: "audit"; readonly entry: ScriptEntry }
   /** Statements of the caller's own, in the same step. */
   | { readonly ask: "caller"; readonly body: (sql: Sql) => unknown };

@@ -106,7 +106,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     locks,
     fence,
     transactions: createTransactions(ledger),
-    scripts: createScripts(ledger, context, (ticket) => wakeUps.wake(ticket)),
+    scripts: createScripts(ledger, context, { wake: (ticket) => wakeUps.wake(ticket), sweep: manifests.sweep }),
     reader: createReader(ledger),
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),

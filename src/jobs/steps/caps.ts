@@ -12,7 +12,7 @@ export interface Caps {
   readonly maxIoJobs?: number | null;
 }
 
-const GATES: Readonly<Record<keyof Caps, string>> = {
+export const GATES: Readonly<Record<keyof Caps, string>> = {
   maxGlobalJobs: "global",
   maxJobsPerProject: "each project",
   maxConcurrentMapJobsPerProject: "maps of each project",
@@ -20,11 +20,12 @@ const GATES: Readonly<Record<keyof Caps, string>> = {
   maxIoJobs: "io",
 };
 
-export function* setCaps(caps: Caps): Script<void> {
+export function* setCaps(caps: Caps, party: Party): Script<void> {
   for (const [field, cap] of Object.entries(caps))
     yield* rows("UPDATE job_gates SET cap = ?1 WHERE name = ?2", cap, GATES[field as keyof Caps]);
   // A flow that has no room after all is parked again when it is picked.
   yield* rows("UPDATE job_flows SET state = 'ready' WHERE state = 'parked'");
+  yield* tell(party, 0, null, { change: "caps set", ...caps });
 }
 
 export function* capsNow(): Script<Required<Caps>> {

@@ -1,9 +1,11 @@
 /** Adding a job: one row, its flow told of it, and an entry. A unique key that is still in use gives the job that has it. */
 import type { Party, Script } from "../../store/contract.js";
+import { HoldfastError } from "../../support/errors.js";
 import type { JobClass, JobLock, JobRecord } from "../model.js";
 import { one, rows, tell, the, time } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
 import { type JobRow, toJob } from "./job-row.js";
+import { leaveLine } from "./lock-line.js";
 
 export interface NewJob {
   readonly kind: string;
@@ -31,10 +33,7 @@ export interface Enqueued {
 
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   if (job.uniqueKey !== null) {
-    const there = yield* one<JobRow>(
-      `SELECT * FROM jobs WHERE unique_key = ?1 AND state IN ('scheduled', 'ready', 'waiting', 'running')`,
-      job.uniqueKey,
-    );
+    const there = yield* withKey(job.uniqueKey);
     if (there !== undefined) return { job: toJob(there), isNew: false };
   }
   const now = yield* time();
@@ -70,6 +69,14 @@ export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   return { job: toJob(row), isNew: true };
 }
 
+/** The job that has this unique key now. */
+function* withKey(uniqueKey: string): Script<JobRow | undefined> {
+  return yield* one<JobRow>(
+    `SELECT * FROM jobs WHERE unique_key = ?1 AND state IN ('scheduled', 'ready', 'waiting', 'running')`,
+    uniqueKey,
+  );
+}
+
 /** The state a job goes to by other means than a run: cancelled before it ran, or put back into the queue. */
 export function* cancel(id: number, party: Party): Script<JobRecord | null> {
   const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
@@ -83,17 +90,26 @@ export function* cancel(id: number, party: Party): Script<JobRecord | null> {
   } else if (row.state === "scheduled" || row.state === "ready" || row.state === "waiting") {
     const sql = "UPDATE jobs SET state = 'cancelled', wait_key = NULL, ticket = NULL, ended_at = ?1 WHERE job = ?2";
     yield* rows(sql, Math.floor(now.wallMs), id);
+    yield* leaveLine(row, party, now);
     yield* refresh(row.project);
     yield* tell(party, id, null, { change: "cancelled" });
   }
   return toJob(yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", id));
 }
 
-/** A job that failed or was cancelled begins anew, with all its attempts. Null when there is none of that number. */
+/**
+ * A job that failed or was cancelled begins anew, with all its attempts. Null when there is none of that number;
+ * `E_LOCK_CONFLICT` when another has its unique key meanwhile.
+ */
 export function* retryJob(id: number, party: Party): Script<JobRecord | null> {
   const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
   if (row === undefined) return null;
   if (row.state === "failed" || row.state === "cancelled") {
+    const other = row.unique_key === null ? undefined : yield* withKey(row.unique_key);
+    if (other !== undefined)
+      throw new HoldfastError("E_LOCK_CONFLICT", `job ${other.job} has the unique key ${row.unique_key} now`, {
+        details: { job: other.job },
+      });
     const now = yield* time();
     yield* rows(
       `UPDATE jobs SET state = 'ready', attempts = 0, cancelling = 0, error = NULL, result = NULL, ended_at = NULL,

@@ -24,6 +24,7 @@ export interface JobRow {
   readonly wait_key: string | null;
   readonly wait_since: number | null;
   readonly wait_epoch: string | null;
+  readonly ask_at: number | null;
   readonly ticket: string | null;
   readonly cancelling: number;
   readonly progress: string | null;
@@ -35,7 +36,7 @@ export interface JobRow {
   readonly ended_at: number | null;
 }
 
-export function toJob(row: JobRow): JobRecord {
+export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecord {
   return {
     id: row.job,
     kind: row.kind,
@@ -57,6 +58,7 @@ export function toJob(row: JobRow): JobRecord {
     result: parsed(row.result),
     error: parsed(row.error) as JobRecord["error"],
     worker: row.worker,
+    unmet_needs: unmetNeeds,
     created_at: new Date(row.created_at).toISOString(),
     started_at: iso(row.started_at),
     ended_at: iso(row.ended_at),

@@ -31,7 +31,8 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
 }
 
 export interface Beat extends RunRef {
-  readonly progress?: unknown;
+  /** As JSON. */
+  readonly progress?: string;
 }
 
 /** What became of a run: still ours, to be cancelled, or lost. */
@@ -55,8 +56,7 @@ function* beatOne({ job, fence, progress }: Beat, ms: number, epoch: string): Sc
     throw error;
   }
   yield* rows("UPDATE job_slots SET until_ms = ?1 WHERE job = ?2", ms + slot.lease_ms, job);
-  if (progress !== undefined)
-    yield* rows("UPDATE jobs SET progress = ?1 WHERE job = ?2", JSON.stringify(progress), job);
+  if (progress !== undefined) yield* rows("UPDATE jobs SET progress = ?1 WHERE job = ?2", progress, job);
   const row = yield* one<{ cancelling: number }>("SELECT cancelling FROM jobs WHERE job = ?1", job);
   return row?.cancelling === 1 ? "cancelling" : "kept";
 }

@@ -24,8 +24,8 @@ export interface Slot {
 
 export type Ending =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "failed"; readonly error: JobError; readonly isFinal?: boolean }
-  | { readonly kind: "cancelled" }
+  | { readonly kind: "failed"; readonly error: JobError; readonly result?: unknown }
+  | { readonly kind: "cancelled"; readonly result?: unknown }
   /** The worker stops and gives it back untouched: the attempt does not count. */
   | { readonly kind: "handed back" };
 
@@ -85,7 +85,7 @@ export function* endRun(job: number, fence: number, ending: Ending, party: Party
     next.state,
     next.attempts,
     next.runAt,
-    ending.kind === "done" ? JSON.stringify(ending.result ?? null) : null,
+    "result" in ending ? JSON.stringify(ending.result ?? null) : null,
     ending.kind === "failed" ? JSON.stringify(ending.error) : null,
     next.isOver ? Math.floor(now.wallMs) : null,
     job,
@@ -127,7 +127,11 @@ function nextState(row: JobRow, ending: Ending, wallMs: number) {
   if (ending.kind === "done") return over("done");
   if (ending.kind === "cancelled" || row.cancelling === 1) return over("cancelled");
   if (ending.kind === "handed back") return { state: "ready", attempts, runAt: Math.floor(wallMs), isOver: false };
-  if (ending.isFinal || attempts >= row.max_attempts) return over("failed");
-  const pauseMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
-  return { state: "scheduled", attempts, runAt: Math.floor(wallMs + pauseMs), isOver: false };
+  if (attempts >= row.max_attempts) return over("failed");
+  return { state: "scheduled", attempts, runAt: Math.floor(wallMs + pauseBefore(attempts)), isOver: false };
+}
+
+/** How long after so many attempts the next one comes. */
+export function pauseBefore(attempts: number): number {
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempts - 1));
 }

@@ -174,6 +174,7 @@ export const MIGRATIONS: readonly Migration[] = [
         wait_key     TEXT,
         wait_since   REAL,
         wait_epoch   TEXT,
+        ask_at       REAL,
         ticket       TEXT,
         cancelling   INTEGER NOT NULL,
         progress     JSON,
@@ -186,8 +187,8 @@ export const MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX jobs_ready ON jobs (flow, is_map, priority DESC, job) WHERE state = 'ready';
       CREATE INDEX jobs_due ON jobs (run_at, job) WHERE state = 'scheduled';
-      CREATE INDEX jobs_waiting ON jobs (run_at, job) WHERE state = 'waiting';
-      CREATE INDEX jobs_behind ON jobs (wait_key, job) WHERE state = 'waiting';
+      CREATE INDEX jobs_waiting ON jobs (ask_at, job) WHERE state = 'waiting';
+      CREATE INDEX jobs_behind ON jobs (flow, wait_key, priority DESC, job) WHERE state = 'waiting';
       CREATE UNIQUE INDEX jobs_unique ON jobs (unique_key)
         WHERE unique_key IS NOT NULL AND state IN ('scheduled', 'ready', 'waiting', 'running');
       CREATE INDEX jobs_of_project ON jobs (project, job);

@@ -37,6 +37,14 @@ export class Place {
     return new Hands(await this.holdfast());
   }
 
+  /** In a store of its own. */
+  async handsOfNewStore(): Promise<Hands> {
+    const store = `sqlite:${join(this.dir, `${this.#open.length}.db`)}`;
+    const holdfast = await openHoldfast({ store, owner: "service:queue", heart: "loop" });
+    this.#open.push(holdfast);
+    return new Hands(holdfast);
+  }
+
   work(jobs: Jobs, options: WorkerOptions = {}): Worker {
     const worker = jobs.work({ poll: 10, ...options });
     this.#workers.push(worker);

@@ -2,7 +2,7 @@
 import type { Party, Script, Sql } from "../../store/contract.js";
 import { isHoldfastError } from "../../support/errors.js";
 import { one, rows, tell, time } from "./ask.js";
-import { type Ending, endRun, grantsOf, type Slot } from "./slots.js";
+import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
 
 export interface RunRef {
   readonly job: number;
@@ -20,7 +20,7 @@ export interface Settlement extends RunRef {
  * error. False when the run was presumed dead and its slot given on: nothing changes, and that is on record.
  */
 export function* settle({ job, fence, ending, body }: Settlement, party: Party): Script<boolean> {
-  const slot = yield* one<Slot>("SELECT * FROM job_slots WHERE job = ?1 AND fence = ?2", job, fence);
+  const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
   if (slot === undefined) {
     yield* tell(party, job, fence, { change: "came too late", ending: ending.kind });
     return false;
@@ -47,7 +47,7 @@ export function* beat(beats: readonly Beat[]): Script<Pulse[]> {
 }
 
 function* beatOne({ job, fence, progress }: Beat, ms: number, epoch: string): Script<Pulse> {
-  const slot = yield* one<Slot>("SELECT * FROM job_slots WHERE job = ?1 AND fence = ?2", job, fence);
+  const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
   if (slot === undefined || slot.epoch !== epoch || slot.until_ms < ms) return "lost";
   try {
     if (slot.grants !== "[]") yield { ask: "renew", grants: grantsOf(slot) };

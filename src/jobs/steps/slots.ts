@@ -34,6 +34,9 @@ export interface JobError {
   readonly message: string;
 }
 
+/** A slot is known by its job *and* the number of the run. */
+export const OF_THIS_RUN = "job = ?1 AND fence = ?2";
+
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 /** How much one run changes what is known of its kind. */
@@ -70,7 +73,7 @@ export function* countStart(row: JobRow, fence: number, slot: Omit<Slot, "job" |
  * says. False when the slot is not this run's (any more), and nothing has changed.
  */
 export function* endRun(job: number, fence: number, ending: Ending, party: Party): Script<boolean> {
-  const slot = yield* one<Slot>("DELETE FROM job_slots WHERE job = ?1 AND fence = ?2 RETURNING *", job, fence);
+  const slot = yield* one<Slot>(`DELETE FROM job_slots WHERE ${OF_THIS_RUN} RETURNING *`, job, fence);
   if (slot === undefined) return false;
   const row = yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", job);
   yield* releaseLocks(grantsOf(slot), party);

@@ -28,6 +28,13 @@ import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
 const LOOK_EVERY_MS = 100;
 const OVER = new Set(["done", "failed", "cancelled"]);
 
+export interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Told of the job each time it is looked at. */
+  readonly onProgress?: (job: JobRecord) => void;
+}
+
 /** `E_CONFIG` where the store has no jobs. */
 export function openJobs(holdfast: Holdfast): Jobs {
   const { scripts, url } = holdfast.home.store;
@@ -73,17 +80,15 @@ export class Jobs {
   }
 
   /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */
-  async wait(
-    id: number,
-    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<JobRecord> {
-    const until = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+  async wait(id: number, { timeoutMs, signal, onProgress }: WaitOptions = {}): Promise<JobRecord> {
+    const until = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
     for (;;) {
       const job = await this.get(id);
+      onProgress?.(job);
       if (OVER.has(job.state)) return job;
       if (performance.now() > until)
         throw new HoldfastError("E_LOCK_TIMEOUT", `job ${id} is still ${job.state}`, { details: { job } });
-      await sleep(LOOK_EVERY_MS, options.signal);
+      await sleep(LOOK_EVERY_MS, signal);
     }
   }
 

@@ -12,7 +12,7 @@ import type { Key } from "../../src/lock/key.js";
 import type { Script } from "../../src/store/contract.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
 
-export const DONE: Ending = { kind: "done", result: null };
+const DONE: Ending = { kind: "done", result: null };
 
 export class Hands {
   readonly #holdfast: Holdfast;

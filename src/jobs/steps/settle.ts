@@ -4,7 +4,7 @@ import { isHoldfastError } from "../../support/errors.js";
 import { one, rows, tell, time } from "./ask.js";
 import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
 
-export interface RunRef {
+interface RunRef {
   readonly job: number;
   readonly fence: number;
 }

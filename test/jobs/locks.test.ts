@@ -132,6 +132,21 @@ describe("JOB-6: a run that is taken back", () => {
     expect((await hands.entries(run.job.id)).at(-1)).toMatchObject({ change: "came too late", ending: "done" });
   });
 
+  it("JOB-5: does not settle the run that came after it", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await hands.add({ project: "alpha" });
+    const [old] = await hands.turn();
+    if (old === undefined) throw new Error("not started");
+    await hands.lapse(old);
+    await hands.turn({ room: 0 });
+    const next = await started(hands, old.job.id);
+    expect(next.fence).toBeGreaterThan(old.fence);
+    expect(await hands.settle(old)).toBe(false);
+    expect(await hands.state(old.job.id)).toBe("running");
+    expect(await hands.settle(next)).toBe(true);
+  });
+
   it("is settled once: the second time changes nothing", async () => {
     await using place = new Place();
     const hands = await place.hands();

@@ -120,7 +120,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 3,
-    about: "jobs: caps, projects, flows, jobs, slots, workers, schedules",
+    about: "jobs: caps, projects, flows, jobs, slots, workers",
     sql: `
       CREATE TABLE job_gates (
         name    TEXT PRIMARY KEY,

@@ -4,6 +4,7 @@ const processes = (name, only) => ({ files: [`test/processes/${name}.test.ts`], 
 const publishing = (name, only) => ({ files: [`test/publish/${name}.test.ts`], only });
 const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], only });
 const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
+const jobs = (name, only) => ({ files: [`test/jobs/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 
 const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only });
@@ -687,5 +688,29 @@ export const MUTANTS = [
     find: `if (entry.path !== "" && !made.has(parentOf(entry.path))) throw astray(entry);`,
     replace: "",
     tests: tree("tampering", "symbolic link"),
+  },
+  {
+    name: "job-slot-number",
+    about: "a slot is known by its job alone, so that a run of before settles the one after it",
+    file: "src/jobs/steps/slots.ts",
+    find: `OF_THIS_RUN = "job = ?1 AND fence = ?2"`,
+    replace: `OF_THIS_RUN = "job = ?1 AND ?2 = ?2"`,
+    tests: jobs("locks", "came after it"),
+  },
+  {
+    name: "job-cap",
+    about: "a project's cap is not looked at when a job is picked",
+    file: "src/jobs/steps/pick.ts",
+    find: "if (!hasRoom(project)) return null;",
+    replace: "",
+    tests: jobs("invariants", "no start exceeds a cap"),
+  },
+  {
+    name: "job-locks-at-settle",
+    about: "a run is settled as done although it lost a lock",
+    file: "src/jobs/steps/settle.ts",
+    find: `if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) };`,
+    replace: "",
+    tests: jobs("jobs", "is refused when a lock"),
   },
 ];

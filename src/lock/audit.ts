@@ -20,6 +20,7 @@ export const AUDIT_EVENTS = [
   "publish_undone",
   "snapshot",
   "restore",
+  "job",
   "chain_repaired",
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];

@@ -151,6 +151,48 @@ export interface ForeignRows {
   close(): void;
 }
 
+/** What time it is inside a step: a clock that only goes forward while `epoch` is the same, and the calendar's. */
+export interface StepTime {
+  readonly ms: number;
+  readonly epoch: string;
+  readonly wallMs: number;
+}
+
+/**
+ * What a script may ask for while its step is under way. Locks are taken and given back as the lock verbs do it, with
+ * their audit entries, in the same step.
+ */
+export type Ask =
+  | { readonly ask: "rows"; readonly sql: string; readonly values: readonly unknown[] }
+  | { readonly ask: "time" }
+  /** A number higher than all before it in the tree. */
+  | { readonly ask: "fence"; readonly tree: Key }
+  | { readonly ask: "acquire"; readonly request: AcquireRequest }
+  | { readonly ask: "renew" | "check"; readonly grants: readonly GrantRef[] }
+  /** Ends those that are still there, and says nothing of the others. */
+  | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
+  /** Gives a place in line back. */
+  | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
+  | { readonly ask: "audit"; readonly entry: ScriptEntry }
+  /** Statements of the caller's own, in the same step. */
+  | { readonly ask: "caller"; readonly body: (sql: Sql) => unknown };
+
+export interface ScriptEntry {
+  readonly event: AuditEvent;
+  readonly resource: Key;
+  readonly party: Party;
+  readonly fencingToken: number | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** One step of several statements and lock verbs, written as a generator: it yields what it asks for, and is answered. */
+export type Script<T> = Generator<Ask, T, unknown>;
+
+export interface Scripts {
+  /** Runs the script in one atomic step. It may begin anew, after all it had done was undone. */
+  run<T>(script: () => Script<T>, options: { readonly durable: boolean }): Promise<T>;
+}
+
 /** Reading takes no lock and creates no files. */
 export interface Reader {
   /** Where token hashes are kept secret, grants show only those that are among `known`. */
@@ -321,6 +363,8 @@ export interface Store {
   readonly fence: Fence;
   /** Null where the store is no database. */
   readonly transactions: Transactions | null;
+  /** Null where the store has no tables for jobs. */
+  readonly scripts: Scripts | null;
   readonly reader: Reader;
   /** Left out where there is nothing to mend by hand. */
   readonly upkeep?: Upkeep;

@@ -10,7 +10,7 @@ import type { Key } from "../lock/key.js";
 import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import type { Settings } from "../lock/settings.js";
 import type { Instant } from "../lock/time.js";
-import type { AuditPage, BadEntry, ListPage, ManifestPage, Sql } from "./contract.js";
+import type { AuditPage, BadEntry, ListPage, ManifestPage, Sql, SqlRow } from "./contract.js";
 
 /** What the guard shows to whoever holds it. */
 export interface LedgerView {
@@ -69,7 +69,24 @@ export interface Ledger {
   readonly records: LedgerRecords;
   /** Null where the ledger is no database. */
   readonly callerRows: CallerRows | null;
+  /** Null where the ledger has no tables for jobs. */
+  readonly scripting: Scripting | null;
   close(): void;
+}
+
+/** Steps that run statements and change locks as they go. */
+export interface Scripting {
+  /** As `transact`, on any tree. `body` may run more than once, each time after all it had done was undone. */
+  transact<T>(body: (step: ScriptStep) => T, isDurable: boolean): Promise<T>;
+}
+
+export interface ScriptStep {
+  readonly now: Instant;
+  /** The view for a verb on these trees; it shows what was applied before. */
+  view(trees: readonly Key[]): LedgerView;
+  apply(changes: Changes): void;
+  rows(sql: string, values: readonly unknown[]): SqlRow[];
+  caller<T>(body: (sql: Sql) => T): T;
 }
 
 /** Rows of the caller's own in the ledger's database. */

@@ -19,6 +19,7 @@ import { renew, resume } from "./operations/renew.js";
 import { settleBefore } from "./operations/settle.js";
 import { verify } from "./operations/verify.js";
 import { runAtOnce } from "./run-at-once.js";
+import { createScripts } from "./run-scripts.js";
 import type { Surroundings } from "./surroundings.js";
 
 export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
@@ -105,6 +106,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     locks,
     fence,
     transactions: createTransactions(ledger),
+    scripts: createScripts(ledger, context, { wake: (ticket) => wakeUps.wake(ticket), sweep: manifests.sweep }),
     reader: createReader(ledger),
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),

@@ -30,8 +30,12 @@ export interface Surroundings {
  */
 const OLD_PROOF_MS = 25 * 3_600_000;
 
-/** Surroundings of the stores whose clients are processes of one machine. */
-export function openProofFolder(dir: string, settings: Settings): Surroundings {
+/** Surroundings of the stores whose clients are processes of one machine. `hasActiveJob` is asked inside steps. */
+export function openProofFolder(
+  dir: string,
+  settings: Settings,
+  hasActiveJob: Witness["hasActiveJob"] = () => false,
+): Surroundings {
   if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
   const wakeUps = createProofFileWakeUps(dir);
@@ -48,7 +52,7 @@ export function openProofFolder(dir: string, settings: Settings): Surroundings {
     }
   };
   return {
-    witness: { life, hasActiveJob: () => false },
+    witness: { life, hasActiveJob },
     wakeUps,
     prove(nonce, about) {
       const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);

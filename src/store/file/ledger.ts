@@ -29,6 +29,7 @@ export class FileLedger implements Ledger {
   readonly settings: Settings;
   readonly records: LedgerRecords;
   readonly callerRows = null;
+  readonly scripting = null;
   readonly #layout: Layout;
   readonly #clock: Clock;
   readonly #floor: FenceFloor;

@@ -78,6 +78,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
     url,
     settings,
     callerRows: null,
+    scripting: null,
     async transact<T>(_trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
       const { result, changes } = body({
         now: clock(),

@@ -67,6 +67,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     namedLeases: createNamedLeases(connection, storeId),
     wakeUps,
     manifests: null,
+    scripts: null,
     prove(nonce) {
       nonces.add(nonce);
       // The server takes nobody's word for a death: only the lease counts.

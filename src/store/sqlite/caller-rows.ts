@@ -50,6 +50,11 @@ export function createCallerRows(
   };
 }
 
+/** The caller's statements inside a step that is under way. */
+export function runOwn<T>(database: Database, body: (sql: Sql) => T): T {
+  return new Statements(database, Number.POSITIVE_INFINITY, true).run(allowsWriting, body);
+}
+
 /** What the caller's function is given, good until it returns. */
 export class Statements implements Sql {
   readonly answersAtOnce = true;

@@ -1,6 +1,7 @@
 /** One connection: opened with explicit pragmas, its transactions, and how it gets along with the others. */
 import { createRequire } from "node:module";
 import { HoldfastError } from "../../support/errors.js";
+import type { SqlRow } from "../contract.js";
 import { codedError, isBusy } from "./error-codes.js";
 import { type DriverStatement, Statement } from "./statement.js";
 
@@ -32,6 +33,7 @@ export class Database {
   readonly #beginReading: Statement;
   readonly #commit: Statement;
   readonly #rollBack: Statement;
+  readonly #prepared = new Map<string, { all(values: readonly unknown[]): SqlRow[] }>();
   #isInside = false;
 
   /** Pragmas are set explicitly, since their defaults differ between builds. */
@@ -120,6 +122,25 @@ export class Database {
     } catch {
       // SQLite has rolled back by itself: nothing is left to do.
     }
+  }
+
+  /** A statement that gives its rows as objects, prepared once. */
+  statement(sql: string): { all(values: readonly unknown[]): SqlRow[] } {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#driver.prepare(sql);
+      prepared = {
+        all: (values) => {
+          try {
+            return statement.all(...values) as SqlRow[];
+          } catch (error) {
+            throw codedError(error, this.path);
+          }
+        },
+      };
+      this.#prepared.set(sql, prepared);
+    }
+    return prepared;
   }
 
   get isInTransaction(): boolean {

@@ -9,7 +9,7 @@ import type { Clock } from "../../support/clock.js";
 import { sleep } from "../../support/deadline.js";
 import { HoldfastError } from "../../support/errors.js";
 import { enterAll, type Guard } from "../../support/guard.js";
-import type { CallerRows, Ledger, LedgerRecords } from "../ledger.js";
+import type { CallerRows, Ledger, LedgerRecords, Outcome, Scripting } from "../ledger.js";
 import { createCallerRows } from "./caller-rows.js";
 import type { Database } from "./database.js";
 import { createRecords } from "./records.js";
@@ -28,6 +28,9 @@ export class SqliteLedger implements Ledger {
   readonly settings: Settings;
   readonly records: LedgerRecords;
   readonly callerRows: CallerRows;
+  readonly scripting: Scripting = {
+    transact: (body, isDurable) => this.#inTurn(() => this.#steps.runScript(body, isDurable)),
+  };
   readonly #database: Database;
   readonly #turnstile: Guard;
   readonly #steps: Steps;
@@ -41,28 +44,26 @@ export class SqliteLedger implements Ledger {
     const tables = new Tables(database);
     this.#steps = new Steps(database, tables, clock);
     this.records = createRecords(database, tables);
-    this.callerRows = createCallerRows(database, (inTrees, body) => this.#transact(inTrees, body, true));
+    this.callerRows = createCallerRows(database, (trees, body) =>
+      this.#inTurn(() => this.#steps.run(trees, body, true)),
+    );
   }
 
   transact<T>(trees: readonly Key[], body: Body<T>, once = false): Promise<T> {
-    return this.#transact(trees, body, once);
+    return this.#inTurn(() => this.#steps.run(trees, body, once));
   }
 
-  async #transact<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Promise<T> {
+  async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
     if (this.#crowdedSteps === 0) {
-      const outcome = this.#steps.run(trees, body, isSynced);
+      const outcome = step();
       if (outcome !== "busy") return outcome.result;
       this.#crowdedSteps = CROWDED_STEPS;
     }
-    return this.#takeTurn(trees, body, isSynced);
-  }
-
-  async #takeTurn<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Promise<T> {
     for (const startedAt = performance.now(); ; ) {
       await this.#enter();
       try {
         for (let tries = 0; tries < TRIES; tries += 1) {
-          const outcome = this.#steps.run(trees, body, isSynced);
+          const outcome = step();
           if (outcome !== "busy") return outcome.result;
           this.#crowdedSteps = CROWDED_STEPS;
         }

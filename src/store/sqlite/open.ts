@@ -12,6 +12,7 @@ import type { Store } from "../contract.js";
 import { createLocalStore } from "../local-store.js";
 import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
 import { openProofFolder } from "../surroundings.js";
+import { activeJobs } from "./active-jobs.js";
 import { Database } from "./database.js";
 import { SqliteLedger } from "./ledger.js";
 import { migrate } from "./migrate.js";
@@ -34,7 +35,7 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
       database.opened();
       const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
       claimForThisMachine(database, ledger, clock());
-      return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings));
+      return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings, activeJobs(database, clock)));
     } catch (error) {
       database.close();
       throw error;

@@ -118,6 +118,121 @@ export const MIGRATIONS: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    version: 3,
+    about: "jobs: caps, projects, flows, jobs, slots, workers",
+    sql: `
+      CREATE TABLE job_gates (
+        name    TEXT PRIMARY KEY,
+        cap     INTEGER,
+        running INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      INSERT INTO job_gates VALUES ('global', NULL, 0), ('cpu', NULL, 0), ('io', NULL, 0),
+        ('each project', NULL, 0), ('maps of each project', NULL, 0);
+
+      CREATE TABLE job_projects (
+        project     TEXT PRIMARY KEY,
+        cap         INTEGER,
+        map_cap     INTEGER,
+        weight      REAL NOT NULL,
+        running     INTEGER NOT NULL,
+        map_running INTEGER NOT NULL,
+        vt          REAL NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE job_flows (
+        flow    INTEGER PRIMARY KEY,
+        project TEXT NOT NULL,
+        class   TEXT NOT NULL,
+        needs   TEXT NOT NULL,
+        vt      REAL NOT NULL,
+        state   TEXT NOT NULL,
+        UNIQUE (project, class, needs)
+      );
+      CREATE INDEX job_flows_ready ON job_flows (class, needs, vt, flow) WHERE state = 'ready';
+
+      CREATE TABLE jobs (
+        job          INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind         TEXT NOT NULL,
+        project      TEXT NOT NULL,
+        map          TEXT,
+        class        TEXT NOT NULL,
+        needs        TEXT NOT NULL,
+        flow         INTEGER NOT NULL,
+        is_map       INTEGER NOT NULL,
+        priority     INTEGER NOT NULL,
+        payload      JSON NOT NULL,
+        locks        JSON NOT NULL,
+        command      JSON,
+        unique_key   TEXT,
+        max_attempts INTEGER NOT NULL,
+        attempts     INTEGER NOT NULL,
+        timeout_ms   INTEGER,
+        lock_wait_ms INTEGER NOT NULL,
+        state        TEXT NOT NULL,
+        run_at       INTEGER NOT NULL,
+        wait_key     TEXT,
+        wait_since   REAL,
+        wait_epoch   TEXT,
+        ask_at       REAL,
+        ticket       TEXT,
+        cancelling   INTEGER NOT NULL,
+        progress     JSON,
+        result       JSON,
+        error        JSON,
+        worker       TEXT,
+        created_at   INTEGER NOT NULL,
+        started_at   INTEGER,
+        ended_at     INTEGER
+      );
+      CREATE INDEX jobs_ready ON jobs (flow, is_map, priority DESC, job) WHERE state = 'ready';
+      CREATE INDEX jobs_due ON jobs (run_at, job) WHERE state = 'scheduled';
+      CREATE INDEX jobs_waiting ON jobs (ask_at, job) WHERE state = 'waiting';
+      CREATE INDEX jobs_behind ON jobs (flow, wait_key, priority DESC, job) WHERE state = 'waiting';
+      CREATE UNIQUE INDEX jobs_unique ON jobs (unique_key)
+        WHERE unique_key IS NOT NULL AND state IN ('scheduled', 'ready', 'waiting', 'running');
+      CREATE INDEX jobs_of_project ON jobs (project, job);
+      CREATE INDEX jobs_dead ON jobs (ended_at) WHERE state = 'failed';
+
+      CREATE TABLE job_slots (
+        job        INTEGER PRIMARY KEY,
+        fence      INTEGER NOT NULL,
+        worker     TEXT NOT NULL,
+        until_ms   REAL NOT NULL,
+        epoch      TEXT NOT NULL,
+        lease_ms   INTEGER NOT NULL,
+        charged    REAL NOT NULL,
+        started_ms REAL NOT NULL,
+        grants     JSON NOT NULL,
+        token_hash TEXT NOT NULL
+      );
+      CREATE INDEX job_slots_until ON job_slots (until_ms);
+
+      CREATE TABLE job_kinds (
+        kind       TEXT PRIMARY KEY,
+        typical_ms REAL NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE job_workers (
+        worker      TEXT PRIMARY KEY,
+        node        TEXT NOT NULL,
+        has         JSON NOT NULL,
+        concurrency INTEGER NOT NULL,
+        until_ms    REAL NOT NULL,
+        epoch       TEXT NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE job_needs (
+        needs TEXT PRIMARY KEY
+      ) WITHOUT ROWID;
+
+      CREATE TABLE job_clock (
+        one INTEGER PRIMARY KEY,
+        vt  REAL NOT NULL
+      );
+      INSERT INTO job_clock VALUES (1, 0);
+    `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;

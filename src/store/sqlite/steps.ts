@@ -8,7 +8,8 @@
  */
 import { type Key, treeOf } from "../../lock/key.js";
 import type { Clock } from "../../support/clock.js";
-import type { Changes, LedgerView, Outcome } from "../ledger.js";
+import type { Changes, LedgerView, Outcome, ScriptStep } from "../ledger.js";
+import { runOwn } from "./caller-rows.js";
 import type { Database } from "./database.js";
 import { OutOfNumbers } from "./fences.js";
 import { Presence } from "./presence.js";
@@ -60,6 +61,37 @@ export class Steps {
       this.#apply(changes);
       this.#commit();
       return outcome;
+    } catch (error) {
+      this.#rollBack();
+      if (error instanceof OutOfNumbers) return error;
+      throw error;
+    }
+  }
+
+  /** As `run`, for a body that changes things as it goes. */
+  runScript<T>(body: (step: ScriptStep) => T, isDurable: boolean): Outcome<T> | "busy" {
+    for (;;) {
+      const done = isDurable ? this.#synced(() => this.#script(body)) : this.#script(body);
+      if (!(done instanceof OutOfNumbers)) return done;
+      if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
+    }
+  }
+
+  #script<T>(body: (step: ScriptStep) => T): Outcome<T> | "busy" | OutOfNumbers {
+    if (!this.#database.tryBegin()) return "busy";
+    try {
+      this.#presence.assert();
+      this.#tables.trees.begin();
+      const now = this.#clock();
+      const result = body({
+        now,
+        view: (trees) => this.#view.at(now, trees),
+        apply: (changes) => this.#apply(changes),
+        rows: (sql, values) => this.#database.statement(sql).all(values),
+        caller: (own) => runOwn(this.#database, own),
+      });
+      this.#commit();
+      return { result, changes: null };
     } catch (error) {
       this.#rollBack();
       if (error instanceof OutOfNumbers) return error;

@@ -1,0 +1,201 @@
+/** What a program says of its kinds of jobs, and of a job it adds: checked at the border. */
+
+import type { BorrowedLease } from "../lease/borrowed-lease.js";
+import { type Duration, parseDuration } from "../lease/duration.js";
+import type { Profile } from "../lock/grant.js";
+import { MAX_KEYS, parseKey } from "../lock/key.js";
+import { MODES } from "../lock/mode.js";
+import type { Sql } from "../store/contract.js";
+import { invalidArgument } from "../support/errors.js";
+import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord } from "./model.js";
+import { type Caps, GATES, type ProjectSettings } from "./steps/caps.js";
+import type { NewJob } from "./steps/enqueue.js";
+import type { JobPage } from "./steps/look.js";
+
+/** What a handler is given besides its job. */
+export interface RunTools {
+  /** Aborts when the run was cancelled, timed out, or lost its slot or a lock: then nothing it does is settled any more. */
+  readonly signal: AbortSignal;
+  /** Its locks, to verify and commit under; null when it has none. */
+  readonly lease: BorrowedLease | null;
+  /** Shown by `job show`; goes out with the next heartbeat. */
+  progress(value: unknown): void;
+  /** Rows of your own, written in the step that settles the job as done: there together or not at all. */
+  onSettle(body: (sql: Sql) => unknown): void;
+}
+
+export type JobHandler = (job: JobRecord, tools: RunTools) => unknown;
+
+export interface KindOptions {
+  /** `cpu` or `io`: each has a cap of its own. Default `io`. */
+  readonly class?: JobClass;
+  /** Locks its jobs need unless they say otherwise. */
+  readonly locks?: readonly JobLock[] | ((payload: unknown) => readonly JobLock[]);
+  /** A run that takes longer is ended and counts as failed. */
+  readonly timeout?: Duration;
+  /** How often it may fail. Default 3. */
+  readonly attempts?: number;
+}
+
+export interface EnqueueOptions {
+  readonly project: string;
+  /** Jobs on a map count against the cap for maps. */
+  readonly map?: string;
+  readonly class?: JobClass;
+  readonly locks?: readonly JobLock[];
+  /** Higher goes first, within its project. Default 0. */
+  readonly priority?: number;
+  /** Not before this time. */
+  readonly at?: Date;
+  readonly delay?: Duration;
+  /** While a job with this key is not over, adding another gives that one. */
+  readonly unique?: string;
+  readonly attempts?: number;
+  readonly timeout?: Duration;
+  /** How long it may wait for its locks. Default 10 min. */
+  readonly lockWait?: Duration;
+  /** Labels that a worker must have to run it. */
+  readonly needs?: readonly string[];
+  /** A command instead of a handler. */
+  readonly command?: readonly string[];
+}
+
+const NAME = /^[A-Za-z0-9._:@+=,~%-]{1,128}$/;
+/** Timers know no more than 24 days. */
+const SOME_TIME = { atLeastMs: 10, atMostMs: 24 * 24 * 3_600_000 };
+const LATER = { atLeastMs: 0, atMostMs: 10 * 365 * 24 * 3_600_000 };
+const PAYLOAD_BYTES = 256 * 1024;
+const [DEFAULT_ATTEMPTS, MOST_ATTEMPTS] = [3, 1_000];
+const DEFAULT_LOCK_WAIT_MS = 10 * 60_000;
+const MOST_PRIORITY = 1_000_000;
+const MOST_JOBS = 1_000;
+const MOST_CAP = 1_000_000;
+const [LEAST_WEIGHT, MOST_WEIGHT] = [0.001, 1_000];
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parseNewJob(
+  kind: string,
+  payload: unknown,
+  options: EnqueueOptions,
+  of: KindOptions,
+  profileOf: (resource: string) => Profile,
+): NewJob {
+  const locks = options.locks ?? (typeof of.locks === "function" ? of.locks(payload) : of.locks) ?? [];
+  const timeout = options.timeout ?? of.timeout;
+  return {
+    kind: parseName(kind, "kind"),
+    project: parseName(options.project, "project"),
+    map: options.map === undefined ? null : parseName(options.map, "map"),
+    class: parseClass(options.class ?? of.class ?? "io"),
+    needs: [...needsOf(kind, options)],
+    priority: whole(options.priority ?? 0, "priority", -MOST_PRIORITY, MOST_PRIORITY),
+    payload: parsePayload(payload),
+    locks: parseLocks(locks, profileOf),
+    command: options.command === undefined ? null : parseCommand(options.command),
+    uniqueKey: options.unique === undefined ? null : parseUnique(options.unique),
+    maxAttempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
+    timeoutMs: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
+    lockWaitMs: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
+    runAtMs: runAt(options),
+  };
+}
+
+/** A job needs a worker that knows its kind, or one that runs commands, and whatever else it says. */
+function needsOf(kind: string, { needs = [], command }: EnqueueOptions): Set<string> {
+  return new Set([
+    command === undefined ? kindLabel(kind) : COMMANDS,
+    ...needs.map((need) => parseName(need, "needs")),
+  ]);
+}
+
+export const COMMANDS = "commands";
+
+export function kindLabel(kind: string): string {
+  return `kind:${kind}`;
+}
+
+function runAt({ at, delay }: EnqueueOptions): number | null {
+  if (at !== undefined && Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
+  if (at !== undefined) return at.getTime();
+  return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", LATER);
+}
+
+function parseUnique(key: string): string {
+  if (typeof key !== "string" || key === "" || key.length > 512) throw invalidArgument("unique", "text, at most 512");
+  return key;
+}
+
+function parseLocks(locks: readonly JobLock[], profileOf: (resource: string) => Profile): JobLock[] {
+  if (!Array.isArray(locks) || locks.length > MAX_KEYS) throw invalidArgument("locks", `a list of at most ${MAX_KEYS}`);
+  if (new Set(locks.map(({ resource }) => resource)).size < locks.length)
+    throw invalidArgument("locks", "the same key twice");
+  return locks.map(({ resource, mode }) => {
+    const key = parseKey(resource, "locks");
+    if (!MODES.includes(mode)) throw invalidArgument("locks", `${String(mode)} is no mode`);
+    if (profileOf(key) === "strict")
+      throw invalidArgument("locks", `${key} has the profile strict, which a lapsed slot could not end`);
+    return { resource: key, mode };
+  });
+}
+
+function parsePayload(payload: unknown): unknown {
+  const text = JSON.stringify(payload ?? null);
+  if (text === undefined) throw invalidArgument("payload", "JSON");
+  if (Buffer.byteLength(text) > PAYLOAD_BYTES) throw invalidArgument("payload", "at most 256 KiB of JSON");
+  return payload ?? null;
+}
+
+function parseCommand(command: readonly string[]): readonly string[] {
+  if (command.length === 0 || command.some((word) => typeof word !== "string"))
+    throw invalidArgument("command", "a program and its arguments");
+  return command;
+}
+
+function parseClass(value: string): JobClass {
+  const found = CLASSES.find((each) => each === value);
+  if (found === undefined) throw invalidArgument("class", `one of ${CLASSES.join(", ")}`);
+  return found;
+}
+
+export function parseName(value: string, field: string): string {
+  if (typeof value !== "string" || !NAME.test(value))
+    throw invalidArgument(field, "letters, digits and . _ - : @ + = , ~ %, at most 128");
+  return value;
+}
+
+function whole(value: number, field: string, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw invalidArgument(field, `a whole number from ${least} to ${most}`);
+  return value;
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parsePage(page: JobPage): JobPage {
+  if (page.state !== undefined && !JOB_STATES.includes(page.state))
+    throw invalidArgument("state", `one of ${JOB_STATES.join(", ")}`);
+  if (page.limit !== undefined) whole(page.limit, "limit", 1, MOST_JOBS);
+  if (page.after !== undefined) whole(page.after, "after", 0, Number.MAX_SAFE_INTEGER);
+  return page;
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parseCaps(caps: Caps): void {
+  for (const [field, cap] of Object.entries(caps)) {
+    if (!(field in GATES)) throw invalidArgument(field, `is no cap; the caps are ${Object.keys(GATES).join(", ")}`);
+    parseCap(cap, field);
+  }
+}
+
+/** `E_INVALID_ARGUMENT` naming the field. */
+export function parseProjectSettings(project: string, { cap, mapCap, weight }: ProjectSettings): void {
+  parseName(project, "project");
+  parseCap(cap, "cap");
+  parseCap(mapCap, "mapCap");
+  if (weight !== undefined && !(weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT))
+    throw invalidArgument("weight", `a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}`);
+}
+
+/** Null is no limit, 0 lets nothing start. */
+function parseCap(cap: number | null | undefined, field: string): void {
+  if (cap !== undefined && cap !== null) whole(cap, field, 0, MOST_CAP);
+}

@@ -1,0 +1,136 @@
+/** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
+import type { Holdfast } from "../lease/holdfast.js";
+import type { LeaseHome } from "../lease/lease-home.js";
+import { parseKey } from "../lock/key.js";
+import { profileOf } from "../lock/settings.js";
+import type { Script, Scripts } from "../store/contract.js";
+import { sleep } from "../support/deadline.js";
+import { HoldfastError } from "../support/errors.js";
+import {
+  type EnqueueOptions,
+  type JobHandler,
+  type KindOptions,
+  parseCaps,
+  parseName,
+  parseNewJob,
+  parsePage,
+  parseProjectSettings,
+} from "./define.js";
+import type { Kind } from "./kind.js";
+import type { JobRecord } from "./model.js";
+import { type Caps, capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
+import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
+import type { Project } from "./steps/flows.js";
+import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";
+import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
+
+/** How often a wait looks; a worker's own settlements are seen sooner. */
+const LOOK_EVERY_MS = 100;
+const OVER = new Set(["done", "failed", "cancelled"]);
+
+export interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Told of the job each time it is looked at. */
+  readonly onProgress?: (job: JobRecord) => void;
+}
+
+/** `E_CONFIG` where the store has no jobs. */
+export function openJobs(holdfast: Holdfast): Jobs {
+  const { scripts, url } = holdfast.home.store;
+  if (scripts === null)
+    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, { next: ["Use a store on SQLite: sqlite:PATH."] });
+  return new Jobs(holdfast.home, scripts);
+}
+
+export class Jobs {
+  readonly #home: LeaseHome;
+  readonly #scripts: Scripts;
+  readonly #kinds = new Map<string, Kind>();
+
+  /** @internal Use `openJobs`. */
+  constructor(home: LeaseHome, scripts: Scripts) {
+    this.#home = home;
+    this.#scripts = scripts;
+  }
+
+  /** Says how jobs of this kind are run here. */
+  define(kind: string, options: KindOptions, handler: JobHandler): void {
+    parseName(kind, "kind");
+    this.#kinds.set(kind, { options, handler });
+  }
+
+  /** Adds a job, durably. With `unique`, the one that is there already, if any. */
+  async enqueue(kind: string, payload: unknown, options: EnqueueOptions): Promise<JobRecord> {
+    const { settings } = this.#home.store;
+    const job = parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
+      profileOf(parseKey(key), settings),
+    );
+    return (await this.#run(() => enqueue(job, this.#home.party))).job;
+  }
+
+  /** `E_NOT_FOUND`. */
+  async get(id: number): Promise<JobRecord> {
+    return found(id, await this.#look(() => jobNumbered(id)));
+  }
+
+  async list(page: JobPage = {}): Promise<JobRecord[]> {
+    const parsed = parsePage(page);
+    return this.#look(() => listJobs(parsed));
+  }
+
+  /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */
+  async wait(id: number, { timeoutMs, signal, onProgress }: WaitOptions = {}): Promise<JobRecord> {
+    const until = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+    for (;;) {
+      const job = await this.get(id);
+      onProgress?.(job);
+      if (OVER.has(job.state)) return job;
+      if (performance.now() > until)
+        throw new HoldfastError("E_LOCK_TIMEOUT", `job ${id} is still ${job.state}`, { details: { job } });
+      await sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** A job that has not begun is over; one that runs is told. `E_NOT_FOUND`. */
+  async cancel(id: number): Promise<JobRecord> {
+    return found(id, await this.#run(() => cancel(id, this.#home.party)));
+  }
+
+  /** One that failed or was cancelled begins anew. `E_NOT_FOUND`. */
+  async retry(id: number): Promise<JobRecord> {
+    return found(id, await this.#run(() => retryJob(id, this.#home.party)));
+  }
+
+  async caps(): Promise<Required<Caps>> {
+    return this.#look(() => capsNow());
+  }
+
+  async setCaps(caps: Caps): Promise<void> {
+    parseCaps(caps);
+    await this.#run(() => setCaps(caps, this.#home.party));
+  }
+
+  async setProject(project: string, settings: ProjectSettings): Promise<Project> {
+    parseProjectSettings(project, settings);
+    return this.#run(() => setProject(project, settings, this.#home.party));
+  }
+
+  /** Begins to run jobs of the defined kinds, until it is stopped. */
+  work(options: WorkerOptions = {}): Worker {
+    return startWorker(this.#home, this.#scripts, this.#kinds, options);
+  }
+
+  #look<T>(script: () => Script<T>): Promise<T> {
+    return this.#scripts.run(script, { durable: false });
+  }
+
+  #run<T>(script: () => Script<T>): Promise<T> {
+    return this.#scripts.run(script, { durable: true });
+  }
+}
+
+function found(id: number, job: JobRecord | null): JobRecord {
+  if (job === null) throw new HoldfastError("E_NOT_FOUND", `there is no job ${id}`, { details: { job: id } });
+  return job;
+}

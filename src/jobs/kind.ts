@@ -1,0 +1,15 @@
+/** A kind of jobs, as this program runs it. */
+import type { JobHandler, KindOptions } from "./define.js";
+
+export interface Kind {
+  readonly options: KindOptions;
+  readonly handler: JobHandler;
+}
+
+/** Stands in where nobody defined it: its jobs fail, they are never taken for done. */
+export const NO_SUCH_KIND: Kind = {
+  options: {},
+  handler: ({ kind }) => {
+    throw new Error(`nobody here runs jobs of the kind ${kind}`);
+  },
+};

@@ -1,0 +1,165 @@
+/**
+ * One run in the hands of a worker: the handler is called, and whatever becomes of it is settled. A store that cannot be
+ * reached is asked again as long as the slot may still be ours; after that it is given on by itself.
+ */
+import { createBorrowedLease } from "../lease/borrowed-lease.js";
+import type { LeaseHome } from "../lease/lease-home.js";
+import type { Scripts, Sql } from "../store/contract.js";
+import { sleep } from "../support/deadline.js";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import { type Kind, NO_SUCH_KIND } from "./kind.js";
+import type { JobRun } from "./model.js";
+import { CommandFailed, runCommand } from "./run-command.js";
+import { settle } from "./steps/settle.js";
+import type { Ending, JobError } from "./steps/slots.js";
+
+const PROGRESS_BYTES = 16 * 1024;
+const RESULT_BYTES = 256 * 1024;
+const TRY_AGAIN_MS = 100;
+
+/** Why a run was ended that is not its own fault. */
+export class Cancelled extends Error {}
+export class HandedBack extends Error {}
+
+export class RunInHand {
+  readonly run: JobRun;
+  readonly over: Promise<void>;
+  /** Aborts it, with the reason. */
+  readonly ended = new AbortController();
+  /** As JSON, since the last beat that got through. */
+  progress: string | undefined;
+  /** Until when the slot is ours without another beat. */
+  #trustedUntil: number;
+  readonly #home: LeaseHome;
+  readonly #scripts: Scripts;
+
+  constructor(run: JobRun, kind: Kind | undefined, askedAt: number, home: LeaseHome, scripts: Scripts) {
+    this.run = run;
+    this.#home = home;
+    this.#scripts = scripts;
+    this.#trustedUntil = askedAt + run.leaseMs;
+    this.over = this.#perform(kind ?? NO_SUCH_KIND);
+  }
+
+  /** A beat that was sent at this time got through. */
+  kept(askedAt: number): void {
+    this.#trustedUntil = askedAt + this.run.leaseMs;
+  }
+
+  /** No beat got through for a whole lease. */
+  get isLapsed(): boolean {
+    return performance.now() > this.#trustedUntil;
+  }
+
+  async #perform({ handler }: Kind): Promise<void> {
+    const { timeout_ms: limitMs } = this.run.job;
+    const limit = limitMs === null ? undefined : setTimeout(() => this.ended.abort(timedOut(limitMs)), limitMs);
+    const own: ((sql: Sql) => unknown)[] = [];
+    let ending: Ending;
+    try {
+      const result = await this.#work(handler, own);
+      if (this.ended.signal.aborted) throw this.ended.signal.reason;
+      ending = { kind: "done", result: checked(result) };
+    } catch (error) {
+      ending = endingFor(error, this.ended.signal);
+    } finally {
+      clearTimeout(limit);
+    }
+    await this.#settle(ending, own);
+  }
+
+  async #work(handler: Kind["handler"], own: ((sql: Sql) => unknown)[]): Promise<unknown> {
+    const { job, token } = this.run;
+    const { signal } = this.ended;
+    const keys = job.locks.map((lock) => lock.resource);
+    const lease = keys.length === 0 ? null : await createBorrowedLease(this.#home, keys, token);
+    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal);
+    return unless(signal, async () =>
+      handler(job, {
+        signal,
+        lease,
+        progress: (value) => {
+          this.progress = asProgress(value);
+        },
+        onSettle: (body) => own.push(body),
+      }),
+    );
+  }
+
+  async #settle(ending: Ending, own: readonly ((sql: Sql) => unknown)[]): Promise<void> {
+    const { job, fence } = this.run;
+    const body = (sql: Sql): void => {
+      for (const each of own) each(sql);
+    };
+    const withRows = ending.kind === "done" && own.length > 0 ? { body } : {};
+    try {
+      await this.#untilReached(() =>
+        this.#scripts.run(() => settle({ job: job.id, fence, ending, ...withRows }, this.#home.party), {
+          durable: true,
+        }),
+      );
+    } catch (error) {
+      if (ending.kind === "done") await this.#settle({ kind: "failed", error: asJobError(error) }, []);
+      // Else its slot lapses, and some worker takes it back.
+    }
+  }
+
+  async #untilReached(step: () => Promise<unknown>): Promise<void> {
+    for (;;)
+      try {
+        await step();
+        return;
+      } catch (error) {
+        if (!isHoldfastError(error, "E_STORE_UNAVAILABLE") || this.isLapsed) throw error;
+        await sleep(TRY_AGAIN_MS);
+      }
+  }
+}
+
+/** A handler that does not heed its signal is left to itself: the run is over, and nothing it does is settled. */
+function unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work().then(resolve, reject);
+  });
+}
+
+function endingFor(error: unknown, { aborted, reason }: AbortSignal): Ending {
+  const kept = error instanceof CommandFailed ? { result: error.result } : {};
+  if (aborted && reason instanceof HandedBack) return { kind: "handed back" };
+  if (aborted && reason instanceof Cancelled) return { kind: "cancelled", ...kept };
+  return { kind: "failed", error: asJobError(aborted ? reason : error), ...kept };
+}
+
+function timedOut(ms: number): HoldfastError {
+  return new HoldfastError("E_LOCK_TIMEOUT", `it ran longer than its limit of ${ms} ms`);
+}
+
+function asJobError(error: unknown): JobError {
+  if (isHoldfastError(error)) return { code: error.code, message: error.message };
+  return { code: "failed", message: error instanceof Error ? error.message : String(error) };
+}
+
+function asProgress(value: unknown): string {
+  return asJson(value, "progress", PROGRESS_BYTES);
+}
+
+function checked(result: unknown): unknown {
+  return JSON.parse(asJson(result, "result", RESULT_BYTES));
+}
+
+function asJson(value: unknown, field: string, most: number): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value ?? null);
+  } catch (cause) {
+    throw invalidArgument(field, `cannot be written as JSON (${String(cause)})`);
+  }
+  if (text === undefined) throw invalidArgument(field, "is no JSON");
+  if (Buffer.byteLength(text) > most) throw invalidArgument(field, `at most ${most / 1024} KiB as JSON`);
+  return text;
+}

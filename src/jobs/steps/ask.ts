@@ -1,0 +1,46 @@
+/** How a script asks: one line each, so that the steps read like what they do. */
+import type { Key } from "../../lock/key.js";
+import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../store/contract.js";
+import { JOBS_TREE } from "../model.js";
+
+export function* rows<R>(sql: string, ...values: readonly unknown[]): Script<R[]> {
+  return (yield { ask: "rows", sql, values }) as R[];
+}
+
+export function* one<R>(sql: string, ...values: readonly unknown[]): Script<R | undefined> {
+  return (yield* rows<R>(sql, ...values))[0];
+}
+
+/** For a row that is always there. */
+export function* the<R>(sql: string, ...values: readonly unknown[]): Script<R> {
+  const row = yield* one<R>(sql, ...values);
+  if (row === undefined) throw new RangeError(`no row for ${sql}`);
+  return row;
+}
+
+export function* time(): Script<StepTime> {
+  return (yield { ask: "time" }) as StepTime;
+}
+
+export function* nextFence(): Script<number> {
+  return (yield { ask: "fence", tree: JOBS_TREE as Key }) as number;
+}
+
+export function* takeLocks(request: AcquireRequest): Script<Answer> {
+  return (yield { ask: "acquire", request }) as Answer;
+}
+
+export function* releaseLocks(grants: readonly GrantRef[], party: Party): Script<void> {
+  if (grants.length > 0) yield { ask: "release", grants, party };
+}
+
+/** Every change of a job is on record. */
+export function* tell(
+  party: Party,
+  job: number,
+  fencingToken: number | null,
+  details: Readonly<Record<string, unknown>>,
+): Script<void> {
+  const resource = `${JOBS_TREE}/${job}` as Key;
+  yield { ask: "audit", entry: { event: "job", resource, party, fencingToken, details } };
+}

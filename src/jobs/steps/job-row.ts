@@ -1,0 +1,74 @@
+/** A job as its row, and as everybody sees it. */
+import type { JobClass, JobLock, JobRecord, JobState } from "../model.js";
+
+export interface JobRow {
+  readonly job: number;
+  readonly kind: string;
+  readonly project: string;
+  readonly map: string | null;
+  readonly class: JobClass;
+  readonly needs: string;
+  readonly flow: number;
+  readonly is_map: 0 | 1;
+  readonly priority: number;
+  readonly payload: string;
+  readonly locks: string;
+  readonly command: string | null;
+  readonly unique_key: string | null;
+  readonly max_attempts: number;
+  readonly attempts: number;
+  readonly timeout_ms: number | null;
+  readonly lock_wait_ms: number;
+  readonly state: JobState;
+  readonly run_at: number;
+  readonly wait_key: string | null;
+  readonly wait_since: number | null;
+  readonly wait_epoch: string | null;
+  readonly ask_at: number | null;
+  readonly ticket: string | null;
+  readonly cancelling: number;
+  readonly progress: string | null;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly worker: string | null;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+}
+
+export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecord {
+  return {
+    id: row.job,
+    kind: row.kind,
+    project: row.project,
+    map: row.map,
+    class: row.class,
+    needs: JSON.parse(row.needs) as string[],
+    priority: row.priority,
+    payload: JSON.parse(row.payload) as unknown,
+    locks: JSON.parse(row.locks) as JobLock[],
+    command: parsed(row.command) as string[] | null,
+    unique_key: row.unique_key,
+    state: row.state,
+    attempts: row.attempts,
+    max_attempts: row.max_attempts,
+    timeout_ms: row.timeout_ms,
+    run_at: new Date(row.run_at).toISOString(),
+    progress: parsed(row.progress),
+    result: parsed(row.result),
+    error: parsed(row.error) as JobRecord["error"],
+    worker: row.worker,
+    unmet_needs: unmetNeeds,
+    created_at: new Date(row.created_at).toISOString(),
+    started_at: iso(row.started_at),
+    ended_at: iso(row.ended_at),
+  };
+}
+
+function parsed(text: string | null): unknown {
+  return text === null ? null : (JSON.parse(text) as unknown);
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,54 @@
+/** Looking at jobs. */
+import type { Script } from "../../store/contract.js";
+import type { JobRecord, JobState } from "../model.js";
+import { one, rows, time } from "./ask.js";
+import { type JobRow, toJob } from "./job-row.js";
+
+export interface JobPage {
+  readonly project?: string;
+  readonly state?: JobState;
+  /** Jobs with a higher number than this. */
+  readonly after?: number;
+  /** Default 100, at most 1,000. */
+  readonly limit?: number;
+}
+
+export function* jobNumbered(id: number): Script<JobRecord | null> {
+  const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
+  return row === undefined ? null : ((yield* shown([row]))[0] ?? null);
+}
+
+/** In the order they were added. */
+export function* listJobs({ project, state, after = 0, limit = 100 }: JobPage): Script<JobRecord[]> {
+  const conditions = ["job > ?1"];
+  const values: unknown[] = [after];
+  if (project !== undefined) conditions.push(`project = ?${values.push(project)}`);
+  if (state !== undefined) conditions.push(`state = ?${values.push(state)}`);
+  const where = conditions.join(" AND ");
+  const found = yield* rows<JobRow>(
+    `SELECT * FROM jobs WHERE ${where} ORDER BY job LIMIT ?${values.push(limit)}`,
+    ...values,
+  );
+  return yield* shown(found);
+}
+
+/** A job that nobody who is there can run is not left waiting without a word. */
+function* shown(found: readonly JobRow[]): Script<JobRecord[]> {
+  if (!found.some(hasNotBegun)) return found.map((row) => toJob(row));
+  const now = yield* time();
+  const sql = "SELECT DISTINCT has FROM job_workers WHERE epoch = ?1 AND until_ms >= ?2";
+  const workers = (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(
+    ({ has }) => new Set(JSON.parse(has) as string[]),
+  );
+  return found.map((row) => toJob(row, hasNotBegun(row) ? unmet(JSON.parse(row.needs) as string[], workers) : []));
+}
+
+function hasNotBegun({ state }: JobRow): boolean {
+  return state === "scheduled" || state === "ready" || state === "waiting";
+}
+
+/** What the worker that comes nearest lacks. */
+function unmet(needs: readonly string[], workers: readonly ReadonlySet<string>[]): readonly string[] {
+  const lacking = workers.map((has) => needs.filter((need) => !has.has(need)));
+  return lacking.reduce((least, each) => (each.length < least.length ? each : least), needs);
+}

@@ -1,0 +1,117 @@
+/**
+ * A turn: some housekeeping, then as many starts as the worker has room for. Each start costs the same however many jobs
+ * and projects wait: the ready flow with the least served time, its first job, its locks without waiting, a slot.
+ *
+ * A crash before the commit leaves nothing of a turn. After it, slots that nobody beats for: some later turn takes them
+ * back when their lease is over.
+ */
+import { randomUUID } from "node:crypto";
+import type { Party, Script, StepTime } from "../../store/contract.js";
+import type { JobRun } from "../model.js";
+import { rows, time } from "./ask.js";
+import { refresh } from "./flows.js";
+import { pick } from "./pick.js";
+import { endRun, type Slot } from "./slots.js";
+import { start } from "./start.js";
+
+export interface TurnOf {
+  readonly worker: string;
+  readonly node: string;
+  readonly has: readonly string[];
+  readonly concurrency: number;
+  /** How many it can begin now. */
+  readonly room: number;
+  readonly leaseMs: number;
+  readonly party: Party;
+  newToken(): string;
+}
+
+export interface Turn {
+  readonly runs: readonly JobRun[];
+  /** There was more to do than one turn does. */
+  readonly isBehind: boolean;
+}
+
+/** At most this many lapsed slots are taken back in a turn, and this many jobs called whose time has come. */
+const [MOST_TAKEN_BACK, MOST_CALLED] = [50, 500];
+/** Jobs that turn out not to have their locks; more of them in a row than this wait for the next turn. */
+const TRIES = 200;
+/** A worker that is long gone is forgotten. */
+const FORGET_WORKER_MS = 3_600_000;
+
+export function* turn(of: TurnOf): Script<Turn> {
+  const now = yield* time();
+  yield* register(of, now);
+  const takenBack = yield* takeBackExpired(of.party, now);
+  const called = yield* callDue(now);
+  const has = new Set(of.has);
+  const runs: JobRun[] = [];
+  let tries = 0;
+  for (; runs.length < of.room && tries < TRIES; tries += 1) {
+    const picked = yield* pick(has);
+    if (picked === null) break;
+    const run = yield* start(picked, of, now);
+    if (run !== null) runs.push(run);
+  }
+  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || called >= MOST_CALLED || tries === TRIES };
+}
+
+function* register(of: TurnOf, now: StepTime): Script<void> {
+  yield* rows("DELETE FROM job_workers WHERE epoch <> ?1 OR until_ms < ?2", now.epoch, now.ms - FORGET_WORKER_MS);
+  yield* rows(
+    "INSERT OR REPLACE INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    of.worker,
+    of.node,
+    JSON.stringify(of.has),
+    of.concurrency,
+    now.ms + of.leaseMs,
+    now.epoch,
+  );
+}
+
+/** A worker that stops in order. */
+export function* signOff(worker: string): Script<void> {
+  yield* rows("DELETE FROM job_workers WHERE worker = ?1", worker);
+}
+
+/** Slots whose lease ran out: their runs settle nothing any more, and their locks end in this same step. */
+function* takeBackExpired(party: Party, now: StepTime): Script<number> {
+  const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, MOST_TAKEN_BACK);
+  for (const { job, fence, worker } of slots) yield* takeBack(job, fence, worker, party);
+  return slots.length;
+}
+
+/** After a restart of the machine, whose clock begins anew, nobody of before is left, and who waited asks at once. */
+export function* takeBackOld(party: Party): Script<number> {
+  const { epoch } = yield* time();
+  const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE epoch <> ?1", epoch);
+  for (const { job, fence, worker } of slots) yield* takeBack(job, fence, worker, party);
+  yield* rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND wait_epoch <> ?1", epoch);
+  return slots.length;
+}
+
+function* takeBack(job: number, fence: number, worker: string, party: Party): Script<void> {
+  const message = `its worker ${worker} was not heard of for the length of its lease`;
+  yield* endRun(job, fence, { kind: "failed", error: { code: "E_LOCK_EXPIRED", message } }, party);
+}
+
+/** Jobs whose time has come, and waiting ones that are to ask again. */
+function* callDue(now: StepTime): Script<number> {
+  const call = (which: string): string =>
+    `UPDATE jobs SET state = 'ready' WHERE job IN (SELECT job FROM jobs WHERE ${which}, job LIMIT ${MOST_CALLED})
+     RETURNING project`;
+  const called = [
+    ...(yield* rows<{ project: string }>(
+      call("state = 'scheduled' AND run_at <= ?1 ORDER BY run_at"),
+      Math.floor(now.wallMs),
+    )),
+    ...(yield* rows<{ project: string }>(call("state = 'waiting' AND ask_at <= ?1 ORDER BY ask_at"), now.ms)),
+  ];
+  for (const project of new Set(called.map((row) => row.project))) yield* refresh(project);
+  return called.length;
+}
+
+/** A name that no other worker has, also after a restart. */
+export function newWorkerName(node: string): string {
+  return `${node}:${randomUUID()}`;
+}

@@ -1,0 +1,171 @@
+/**
+ * A worker: takes turns as long as it has room, runs the handlers, beats for all runs at once, and settles each. The beat
+ * comes from this event loop: a handler that blocks it loses its slot, which is right, since nobody can tell it from a
+ * worker that hangs. Work that blocks belongs into a command.
+ *
+ * What a crash leaves: slots that nobody beats. The next turn of any worker takes them back when their lease is over. A
+ * worker whose beats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
+ */
+import { hostname } from "node:os";
+import { type Duration, parseDuration } from "../lease/duration.js";
+import type { LeaseHome } from "../lease/lease-home.js";
+import type { Scripts } from "../store/contract.js";
+import { sleep } from "../support/deadline.js";
+import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { newLeaseToken } from "../support/lease-token.js";
+import { COMMANDS, kindLabel } from "./define.js";
+import type { Kind } from "./kind.js";
+import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
+import { beat } from "./steps/settle.js";
+import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
+
+export interface WorkerOptions {
+  /** Runs at once. Default 4. */
+  readonly concurrency?: number;
+  /** Labels of what this machine can reach, such as `fs:projects-a`. */
+  readonly has?: readonly string[];
+  /** The machine's name. Default its host name. */
+  readonly node?: string;
+  /** Runs jobs that are commands too. */
+  readonly commands?: boolean;
+  /** A run that is not heard of for this long is taken back. Default 30 s; 1 s to 1 h. */
+  readonly lease?: Duration;
+  /** How often it looks for work when there was none. Default 100 ms. */
+  readonly poll?: Duration;
+  /** Told of turns and beats that failed; they are tried again. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Worker {
+  readonly name: string;
+  /** Runs in hand. */
+  readonly running: number;
+  /** Takes no more; resolves when what runs is over, or handed back after `grace`. Without one it waits. */
+  stop(options?: { readonly grace?: Duration }): Promise<void>;
+}
+
+const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
+const POLL = { atLeastMs: 1, atMostMs: 60_000 };
+const GRACE = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
+const MOST_AT_ONCE = 10_000;
+/** A cancelled run learns of it with a beat. */
+const LONGEST_BEAT_MS = 2_000;
+
+/** `E_INVALID_ARGUMENT` naming the option. */
+export function startWorker(
+  home: LeaseHome,
+  scripts: Scripts,
+  kinds: ReadonlyMap<string, Kind>,
+  options: WorkerOptions,
+): Worker {
+  const { concurrency = 4, node = hostname(), onError = () => undefined } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
+    throw invalidArgument("concurrency", `a whole number from 1 to ${MOST_AT_ONCE}`);
+  const leaseMs = parseDuration(options.lease ?? 30_000, "lease", LEASE);
+  const pollMs = parseDuration(options.poll ?? 100, "poll", POLL);
+  const beatMs = Math.min(LONGEST_BEAT_MS, leaseMs / 4);
+  const name = newWorkerName(node);
+  const labels = [...(options.has ?? []), ...(options.commands ? [COMMANDS] : [])];
+  const inHand = new Set<RunInHand>();
+  const stopping = new AbortController();
+  const { party } = home;
+
+  /** Also with no room it keeps house and is seen to be there. */
+  const takeTurn = async (): Promise<Turn> => {
+    const askedAt = performance.now();
+    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
+    const room = concurrency - inHand.size;
+    const of = { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken };
+    const taken = await scripts.run(() => turn(of), { durable: false });
+    for (const run of taken.runs) {
+      const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, home, scripts);
+      inHand.add(each);
+      void each.over.then(() => inHand.delete(each));
+    }
+    return taken;
+  };
+
+  const keep = async (): Promise<void> => {
+    const all = [...inHand];
+    const askedAt = performance.now();
+    const beats = all.map(({ run, progress }) => ({
+      job: run.job.id,
+      fence: run.fence,
+      ...(progress === undefined ? {} : { progress }),
+    }));
+    const pulses = all.length === 0 ? [] : await scripts.run(() => beat(beats), { durable: false });
+    for (const [at, each] of all.entries()) {
+      const pulse = pulses[at];
+      if (pulse === "lost") each.ended.abort(lost(each));
+      else each.kept(askedAt);
+      if (pulse === "cancelling") each.ended.abort(new Cancelled(`job ${each.run.job.id} was cancelled`));
+    }
+  };
+
+  let isBeating = false;
+  const beats = setInterval(() => {
+    for (const each of inHand) if (each.isLapsed) each.ended.abort(lost(each));
+    if (isBeating) return;
+    isBeating = true;
+    void keep()
+      .catch(onError)
+      .finally(() => {
+        isBeating = false;
+      });
+  }, beatMs);
+
+  /** What fails is tried again after a pause; nothing but `stop` ends it. */
+  const again = async (step: () => Promise<number>): Promise<void> => {
+    const pauseMs = await step().catch((error: unknown) => {
+      onError(error);
+      return Math.max(pollMs, 500);
+    });
+    if (pauseMs > 0) await sleep(pauseMs, stopping.signal).catch(() => undefined);
+  };
+
+  const takeTurns = async (): Promise<void> => {
+    let isFirst = true;
+    while (!stopping.signal.aborted)
+      await again(async () => {
+        if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
+        isFirst = false;
+        const { runs, isBehind } = await takeTurn();
+        if (inHand.size >= concurrency) await roomOr(inHand, beatMs, stopping.signal);
+        return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;
+      });
+  };
+  const loop = takeTurns();
+
+  return {
+    name,
+    get running() {
+      return inHand.size;
+    },
+    async stop({ grace } = {}) {
+      const graceMs = grace === undefined ? undefined : parseDuration(grace, "grace", GRACE);
+      stopping.abort();
+      await loop;
+      const late = graceMs === undefined ? undefined : setTimeout(() => handBack(inHand), graceMs);
+      await Promise.all([...inHand].map((each) => each.over));
+      clearTimeout(late);
+      clearInterval(beats);
+      await scripts.run(() => signOff(name), { durable: false }).catch(onError);
+    },
+  };
+}
+
+/** Until one of them is over, or it is time to keep house. */
+async function roomOr(inHand: ReadonlySet<RunInHand>, ms: number, stopping: AbortSignal): Promise<void> {
+  const enough = new AbortController();
+  const pause = sleep(ms, AbortSignal.any([enough.signal, stopping])).catch(() => undefined);
+  await Promise.race([pause, ...[...inHand].map((each) => each.over)]);
+  enough.abort();
+}
+
+function handBack(inHand: ReadonlySet<RunInHand>): void {
+  for (const each of inHand) each.ended.abort(new HandedBack("the worker stops"));
+}
+
+function lost({ run }: RunInHand): HoldfastError {
+  return new HoldfastError("E_LOCK_NOT_HELD", `job ${run.job.id}: this run was not heard of in time, or lost a lock`);
+}

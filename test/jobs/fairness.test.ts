@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import type { Hands } from "./hands.js";
+import { Place } from "./place.js";
+
+/** As if each run had taken this long: what it began at is moved back. */
+async function serve(hands: Hands, starts: number, tookMs: (project: string) => number): Promise<Map<string, number>> {
+  const served = new Map<string, number>();
+  for (let at = 0; at < starts; at += 1) {
+    const [run] = await hands.turn();
+    if (run === undefined) break;
+    const { project } = run.job;
+    const ms = tookMs(project);
+    await hands.rows("UPDATE job_slots SET started_ms = started_ms - ?1 WHERE job = ?2", ms, run.job.id);
+    await hands.settle(run);
+    served.set(project, (served.get(project) ?? 0) + ms);
+  }
+  return served;
+}
+
+async function addMany(hands: Hands, project: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) await hands.add({ project });
+}
+
+describe("JOB-3: fair between projects", () => {
+  it("a project's first job is not delayed by the 500 of another", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await addMany(hands, "many", 500);
+    await serve(hands, 20, () => 10_000);
+    const { id } = await hands.add({ project: "one" });
+    const next = [await hands.turn(), await hands.turn(), await hands.turn()].flat();
+    expect(next.map(({ job }) => job.id)).toContain(id);
+  });
+
+  it("a project that was idle is owed nothing for it", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await addMany(hands, "busy", 60);
+    await serve(hands, 30, () => 10_000);
+    await addMany(hands, "new", 30);
+    const served = await serve(hands, 20, () => 10_000);
+    expect(served.get("busy")).toBeGreaterThanOrEqual(80_000);
+    expect(served.get("new")).toBeGreaterThanOrEqual(80_000);
+  });
+
+  it("served time goes by weight, one to three", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await hands.setProject("heavy", { weight: 3 });
+    await addMany(hands, "heavy", 100);
+    await addMany(hands, "light", 100);
+    const served = await serve(hands, 80, () => 10_000);
+    const share = (served.get("heavy") ?? 0) / (served.get("light") ?? 1);
+    expect(share).toBeGreaterThan(2.4);
+    expect(share).toBeLessThan(3.6);
+  });
+
+  it("what counts is time, not the number of jobs: long ones are started less often", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await addMany(hands, "long", 100);
+    await addMany(hands, "short", 100);
+    const served = await serve(hands, 80, (project) => (project === "long" ? 50_000 : 10_000));
+    const share = (served.get("long") ?? 0) / (served.get("short") ?? 1);
+    expect(share).toBeGreaterThan(0.7);
+    expect(share).toBeLessThan(1.4);
+  });
+
+  it("a project at its cap holds nobody back, and goes on where it was", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await hands.setProject("capped", { cap: 1 });
+    await addMany(hands, "capped", 50);
+    await addMany(hands, "free", 10);
+    const runs = await hands.turn({ room: 20 });
+    expect(runs.map(({ job }) => job.project).sort()).toEqual(["capped", ...Array(10).fill("free")]);
+    const first = runs.find(({ job }) => job.project === "capped");
+    if (first !== undefined) await hands.settle(first);
+    expect((await hands.turn({ room: 20 })).map(({ job }) => job.project)).toEqual(["capped"]);
+  });
+});

@@ -1,0 +1,93 @@
+/** Jobs by hand: every step of the scheduler as one call, without a worker, and the tables to look at. */
+import type { Holdfast } from "../../src/index.js";
+import { type EnqueueOptions, parseNewJob } from "../../src/jobs/define.js";
+import type { JobRecord, JobRun } from "../../src/jobs/model.js";
+import { rows } from "../../src/jobs/steps/ask.js";
+import { type Caps, type ProjectSettings, setCaps, setProject } from "../../src/jobs/steps/caps.js";
+import { cancel, enqueue, retryJob } from "../../src/jobs/steps/enqueue.js";
+import { beat, type Pulse, settle } from "../../src/jobs/steps/settle.js";
+import type { Ending } from "../../src/jobs/steps/slots.js";
+import { type TurnOf, turn } from "../../src/jobs/steps/turn.js";
+import type { Key } from "../../src/lock/key.js";
+import type { Script } from "../../src/store/contract.js";
+import { newLeaseToken } from "../../src/support/lease-token.js";
+
+const DONE: Ending = { kind: "done", result: null };
+
+export class Hands {
+  readonly #holdfast: Holdfast;
+
+  constructor(holdfast: Holdfast) {
+    this.#holdfast = holdfast;
+  }
+
+  run<T>(script: () => Script<T>): Promise<T> {
+    const { scripts } = this.#holdfast.home.store;
+    if (scripts === null) throw new RangeError("a store without jobs");
+    return scripts.run(script, { durable: false });
+  }
+
+  get #party() {
+    return this.#holdfast.home.party;
+  }
+
+  rows<R>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
+    return this.run(() => rows<R>(sql, ...values));
+  }
+
+  async add(options: EnqueueOptions, kind = "k"): Promise<JobRecord> {
+    const job = parseNewJob(kind, null, options, {}, () => "default");
+    return (await this.run(() => enqueue(job, this.#party))).job;
+  }
+
+  async turn(of: Partial<TurnOf> = {}): Promise<readonly JobRun[]> {
+    const full = { worker: "w", node: "n", has: ["kind:k"], concurrency: 100, room: 1, leaseMs: 30_000, ...of };
+    return (await this.run(() => turn({ party: this.#party, newToken: newLeaseToken, ...full }))).runs;
+  }
+
+  settle({ job, fence }: JobRun, ending: Ending = DONE): Promise<boolean> {
+    return this.run(() => settle({ job: job.id, fence, ending }, this.#party));
+  }
+
+  beat({ job, fence }: JobRun): Promise<Pulse[]> {
+    return this.run(() => beat([{ job: job.id, fence }]));
+  }
+
+  cancel(id: number): Promise<JobRecord | null> {
+    return this.run(() => cancel(id, this.#party));
+  }
+
+  retry(id: number): Promise<JobRecord | null> {
+    return this.run(() => retryJob(id, this.#party));
+  }
+
+  setCaps(caps: Caps): Promise<void> {
+    return this.run(() => setCaps(caps, this.#party));
+  }
+
+  setProject(project: string, settings: ProjectSettings): Promise<unknown> {
+    return this.run(() => setProject(project, settings, this.#party));
+  }
+
+  /** As if the lease of this run had run out; its locks with it. */
+  async lapse({ job }: JobRun): Promise<void> {
+    await this.rows("UPDATE job_slots SET until_ms = 0 WHERE job = ?1", job.id);
+  }
+
+  /** As if it were later: whoever waits for a time or asks again now and then is due. */
+  async later(): Promise<void> {
+    await this.rows("UPDATE jobs SET run_at = 0 WHERE state = 'scheduled'");
+    await this.rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND ticket IS NOT NULL");
+  }
+
+  /** What the record says of a job. */
+  async entries(id: number): Promise<Readonly<Record<string, unknown>>[]> {
+    const page = { tree: "jobs" as Key, afterSeq: 0, limit: 1_000 };
+    const entries = await this.#holdfast.home.store.reader.audit(page);
+    return entries.filter(({ resource }) => resource === `jobs/${id}`).map(({ details }) => details);
+  }
+
+  async state(id: number): Promise<string | undefined> {
+    return (await this.rows<{ state: string }>("SELECT state FROM jobs WHERE job = ?1", id))[0]?.state;
+  }
+}

@@ -1,0 +1,92 @@
+/** Workers that are killed and frozen. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { Place } from "./place.js";
+
+const WORKER = fileURLToPath(new URL("../fixtures/job-worker.mjs", import.meta.url));
+const LIMIT = { timeout: 60_000 };
+
+class Crew implements AsyncDisposable {
+  readonly place = new Place();
+  readonly #workers: ChildProcess[] = [];
+
+  get file(): string {
+    return join(this.place.dir, "begun");
+  }
+
+  async start(): Promise<ChildProcess> {
+    const child = fork(WORKER, [this.place.store, "3s", this.file], { stdio: "ignore" });
+    this.#workers.push(child);
+    await once(child, "message");
+    return child;
+  }
+
+  /** Lines `pid job` of the runs that began. */
+  begun(): string[] {
+    return existsSync(this.file) ? readFileSync(this.file, "utf8").trim().split("\n") : [];
+  }
+
+  letGo(): void {
+    writeFileSync(`${this.file}.go`, "");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#workers) {
+      if (worker.exitCode !== null || worker.signalCode !== null) continue;
+      const over = once(worker, "exit");
+      worker.kill("SIGKILL");
+      await over;
+    }
+    await this.place[Symbol.asyncDispose]();
+  }
+}
+
+describe("JOB-6: workers that vanish", { timeout: 120_000 }, () => {
+  it("a killed worker's jobs are done by another, once each, with locks and counters in order", async () => {
+    await using crew = new Crew();
+    const [jobs, hands] = [await crew.place.jobs(), await crew.place.hands()];
+    const locks = [{ resource: "project:alpha/map:m1", mode: "write" }] as const;
+    const [plain, locked] = [
+      await jobs.enqueue("slow", null, { project: "alpha", attempts: 100 }),
+      await jobs.enqueue("slow", null, { project: "alpha", attempts: 100, locks }),
+    ];
+    const first = await crew.start();
+    await expect.poll(() => crew.begun().length, LIMIT).toBe(2);
+    first.kill("SIGKILL");
+    const second = await crew.start();
+    await expect.poll(() => crew.begun().length, LIMIT).toBeGreaterThanOrEqual(4);
+    crew.letGo();
+    for (const { id } of [plain, locked])
+      expect(await jobs.wait(id, { timeoutMs: 60_000 })).toMatchObject({
+        state: "done",
+        attempts: 2,
+        result: second.pid,
+      });
+    expect(await hands.rows("SELECT name FROM job_gates WHERE running <> 0")).toEqual([]);
+    expect(await hands.rows("SELECT 1 FROM dal_locks")).toEqual([]);
+  });
+
+  it("JOB-5: a frozen worker that comes back settles nothing, and that is on record", async () => {
+    await using crew = new Crew();
+    const [jobs, hands] = [await crew.place.jobs(), await crew.place.hands()];
+    const { id } = await jobs.enqueue("slow", null, { project: "alpha", attempts: 100 });
+    const first = await crew.start();
+    await expect.poll(() => crew.begun().length, LIMIT).toBe(1);
+    first.kill("SIGSTOP");
+    const second = await crew.start();
+    await expect.poll(() => crew.begun().length, LIMIT).toBeGreaterThanOrEqual(2);
+    crew.letGo();
+    const done = await jobs.wait(id, { timeoutMs: 60_000 });
+    expect(done).toMatchObject({ state: "done", result: second.pid });
+    first.kill("SIGCONT");
+    const changes = async () => (await hands.entries(id)).map(({ change }) => change);
+    await expect.poll(changes, LIMIT).toContain("came too late");
+    expect(await jobs.get(id)).toEqual(done);
+    expect((await changes()).filter((change) => change === "done")).toHaveLength(1);
+    expect(await hands.rows("SELECT name FROM job_gates WHERE running <> 0")).toEqual([]);
+  });
+});

@@ -9,9 +9,24 @@ import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
-import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
+import type { Scripts, Transactions } from "./database-contract.js";
+import type { Manifests } from "./manifest-contract.js";
+
+export type {
+  Ask,
+  ForeignRows,
+  Script,
+  ScriptEntry,
+  Scripts,
+  Sql,
+  SqlRow,
+  StepTime,
+  Transactions,
+} from "./database-contract.js";
+
+export type { ManifestDraft, ManifestPage, ManifestRef, Manifests, Seal } from "./manifest-contract.js";
 
 /** Who asks. */
 export interface Party {
@@ -117,82 +132,6 @@ export interface CommitTale {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A row of the caller's own, by column. */
-export type SqlRow = Readonly<Record<string, unknown>>;
-
-/** The caller's own statements. One of the two ways, as the database has it; the other is `E_CONFIG`. */
-export interface Sql {
-  /** Which of the two. */
-  readonly answersAtOnce: boolean;
-  /** SQLite: answers at once. */
-  rows(statement: string, values?: readonly unknown[]): SqlRow[];
-  /** PostgreSQL: await it. */
-  query(statement: string, values?: readonly unknown[]): Promise<SqlRow[]>;
-}
-
-/** Rows of the caller's own that live in the store's database. */
-export interface Transactions {
-  /**
-   * Checks the grants as `commit` does, and runs `body` in the same transaction: nobody takes over before it has
-   * committed, durably. SQLite refuses a `body` that returns a promise. Open longer than `limitMs` it is rolled back.
-   */
-  write<T>(grants: readonly GrantRef[], body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
-  /** Statements that change nothing; with `snapshot` all of them see one moment. */
-  read<T>(body: (sql: Sql) => T | Promise<T>, snapshot: boolean, limitMs: number): Promise<T>;
-}
-
-/** A database that is not the store's. It knows fences by the tokens that writers leave in it. */
-export interface ForeignRows {
-  /** Leaves the token of a write grant, before the first read. `E_FENCING_MISMATCH` when a higher one is on, above or below. */
-  install(resource: Key, fencingToken: number): Promise<void>;
-  /** As `Transactions.write`, with that check in the same transaction. */
-  write<T>(resource: Key, fencingToken: number, body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
-  read: Transactions["read"];
-  close(): void;
-}
-
-/** What time it is inside a step: a clock that only goes forward while `epoch` is the same, and the calendar's. */
-export interface StepTime {
-  readonly ms: number;
-  readonly epoch: string;
-  readonly wallMs: number;
-}
-
-/**
- * What a script may ask for while its step is under way. Locks are taken and given back as the lock verbs do it, with
- * their audit entries, in the same step.
- */
-export type Ask =
-  | { readonly ask: "rows"; readonly sql: string; readonly values: readonly unknown[] }
-  | { readonly ask: "time" }
-  /** A number higher than all before it in the tree. */
-  | { readonly ask: "fence"; readonly tree: Key }
-  | { readonly ask: "acquire"; readonly request: AcquireRequest }
-  | { readonly ask: "renew" | "check"; readonly grants: readonly GrantRef[] }
-  /** Ends those that are still there, and says nothing of the others. */
-  | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
-  /** Gives a place in line back. */
-  | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
-  | { readonly ask: "audit"; readonly entry: ScriptEntry }
-  /** Statements of the caller's own, in the same step. */
-  | { readonly ask: "caller"; readonly body: (sql: Sql) => unknown };
-
-export interface ScriptEntry {
-  readonly event: AuditEvent;
-  readonly resource: Key;
-  readonly party: Party;
-  readonly fencingToken: number | null;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** One step of several statements and lock verbs, written as a generator: it yields what it asks for, and is answered. */
-export type Script<T> = Generator<Ask, T, unknown>;
-
-export interface Scripts {
-  /** Runs the script in one atomic step. It may begin anew, after all it had done was undone. */
-  run<T>(script: () => Script<T>, options: { readonly durable: boolean }): Promise<T>;
-}
-
 /** Reading takes no lock and creates no files. */
 export interface Reader {
   /** Where token hashes are kept secret, grants show only those that are among `known`. */
@@ -246,52 +185,6 @@ export interface BadEntry {
   readonly tree: string;
   readonly seq: number;
   readonly why: string;
-}
-
-/** A publish before its first byte. */
-export interface ManifestDraft {
-  readonly id: string;
-  readonly op: string;
-  readonly target: string;
-  readonly tmpPath: string;
-}
-
-/** A manifest as it is asked for. */
-export type ManifestRef = Pick<Manifest, "id" | "target" | "resource">;
-
-/** What is known once everything is written and synced. */
-export interface Seal {
-  readonly identity: string;
-  readonly fileCount: number;
-  readonly byteCount: number;
-}
-
-export interface ManifestPage {
-  readonly target: string | null;
-  readonly state: Manifest["state"] | null;
-  /** Goes on behind this one. */
-  readonly after: Pick<Manifest, "createdAt" | "id"> | null;
-  readonly limit: number;
-}
-
-/**
- * The record of what is published. Each call is one step under the guard of the manifest's tree; those of a publisher
- * check lease and fence in it. Whatever a crash left pending is settled before the next grant on, above or below its key.
- */
-export interface Manifests {
-  /** Puts a manifest on record and settles what is left on its target. `E_CONFIG` for another key than the recorded. */
-  begin(grant: GrantRef, party: Party, draft: ManifestDraft): Promise<Manifest>;
-  addFiles(grant: GrantRef, manifest: Manifest, files: readonly ManifestFile[]): Promise<void>;
-  seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
-  /** Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. */
-  commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Manifest>;
-  /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. Null: there is none. */
-  settle(which: ManifestRef, party: Party, mine: boolean): Promise<Manifest | null>;
-  /** Notes that nothing is left at its `tmpPath`, and forgets what newer manifests of the target have outlived. */
-  clear(manifest: Manifest): Promise<void>;
-  list(page: ManifestPage): Promise<readonly Manifest[]>;
-  /** In pages, `after` the path of the last. */
-  files(manifest: Manifest, after: string | null, limit: number): Promise<readonly ManifestFile[]>;
 }
 
 /** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair. */

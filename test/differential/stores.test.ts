@@ -4,7 +4,7 @@ import { openSideBySide, type SideBySide } from "./side-by-side.js";
 
 const HISTORIES = 160;
 /** Told by features above the lock verbs, and by a store that finds a torn chain after a crash. */
-const NOT_HERE: readonly AuditEvent[] = ["published", "publish_undone", "snapshot", "restore", "chain_repaired"];
+const NOT_HERE: readonly AuditEvent[] = ["published", "publish_undone", "snapshot", "restore", "job", "chain_repaired"];
 
 let stores: SideBySide;
 

@@ -56,7 +56,8 @@ export const reentry: Chapter = {
     await outer.release();
     assert.deepEqual(await b.list(), []);
     const [entry] = await b.audit.list({ event: "recovered" });
-    const { old_fencing_token: older, new_fencing_token: newer } = entry?.details as Record<string, number>;
+    assert.ok(entry);
+    const { old_fencing_token: older, new_fencing_token: newer } = entry.details;
     assert.ok(Number(newer) > Number(older), "STALE-5: old and new token");
     assert.equal(entry?.lock_id, inner.grants[0]?.lock_id);
     assert.equal(entry?.details.reason, "lease_expired");

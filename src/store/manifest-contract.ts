@@ -1,0 +1,49 @@
+/** What a store keeps of publishing. */
+import type { Manifest, ManifestFile } from "../lock/manifest.js";
+import type { GrantRef, Party } from "./contract.js";
+
+/** A publish before its first byte. */
+export interface ManifestDraft {
+  readonly id: string;
+  readonly op: string;
+  readonly target: string;
+  readonly tmpPath: string;
+}
+
+/** A manifest as it is asked for. */
+export type ManifestRef = Pick<Manifest, "id" | "target" | "resource">;
+
+/** What is known once everything is written and synced. */
+export interface Seal {
+  readonly identity: string;
+  readonly fileCount: number;
+  readonly byteCount: number;
+}
+
+export interface ManifestPage {
+  readonly target: string | null;
+  readonly state: Manifest["state"] | null;
+  /** Goes on behind this one. */
+  readonly after: Pick<Manifest, "createdAt" | "id"> | null;
+  readonly limit: number;
+}
+
+/**
+ * The record of what is published. Each call is one step under the guard of the manifest's tree; those of a publisher
+ * check lease and fence in it. Whatever a crash left pending is settled before the next grant on, above or below its key.
+ */
+export interface Manifests {
+  /** Puts a manifest on record and settles what is left on its target. `E_CONFIG` for another key than the recorded. */
+  begin(grant: GrantRef, party: Party, draft: ManifestDraft): Promise<Manifest>;
+  addFiles(grant: GrantRef, manifest: Manifest, files: readonly ManifestFile[]): Promise<void>;
+  seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
+  /** Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. */
+  commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Manifest>;
+  /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. Null: there is none. */
+  settle(which: ManifestRef, party: Party, mine: boolean): Promise<Manifest | null>;
+  /** Notes that nothing is left at its `tmpPath`, and forgets what newer manifests of the target have outlived. */
+  clear(manifest: Manifest): Promise<void>;
+  list(page: ManifestPage): Promise<readonly Manifest[]>;
+  /** In pages, `after` the path of the last. */
+  files(manifest: Manifest, after: string | null, limit: number): Promise<readonly ManifestFile[]>;
+}

@@ -19,6 +19,8 @@ export interface RunTools {
   readonly signal: AbortSignal;
   /** Its locks, to verify and commit under; null when it has none. */
   readonly lease: BorrowedLease | null;
+  /** Gives its locks back before it is over: as soon as they are not needed, and before it waits or calls out. */
+  release(): Promise<void>;
   /** Shown by `job show`; goes out with the next heartbeat. */
   progress(value: unknown): void;
   /** Rows of your own, written in the step that settles the job as done: there together or not at all. */

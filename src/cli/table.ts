@@ -11,6 +11,7 @@ import type { CommandRow } from "./row.js";
 import { BOARD } from "./rows/board.js";
 import { DELIVERABLES } from "./rows/deliverables.js";
 import { FACES } from "./rows/faces.js";
+import { JOBS } from "./rows/jobs.js";
 import { LEASES } from "./rows/leases.js";
 import { LOCKS } from "./rows/locks.js";
 import { PUBLISH } from "./rows/publish.js";
@@ -28,6 +29,7 @@ export const TABLE: readonly CommandRow[] = [
   ...DELIVERABLES,
   ...BOARD,
   ...WORKTREES,
+  ...JOBS,
   ...RECORD,
   ...FACES,
 ];

@@ -19,7 +19,7 @@ export async function waitingFor<T>(
   } catch (error) {
     if (!over.aborted || error !== over.reason) throw error;
     throw new HoldfastError("E_LOCK_TIMEOUT", `${what} did not come within ${text}`, {
-      next: ["Wait longer with --wait, or look with holdfast issue show."],
+      next: ["Wait longer with --wait."],
     });
   }
 }

@@ -7,8 +7,9 @@ import { MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES } from "../lock/mode.js";
 import type { Sql } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
+import { parseCap } from "./cap-names.js";
 import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord } from "./model.js";
-import { type Caps, GATES, type ProjectSettings } from "./steps/caps.js";
+import type { ProjectSettings } from "./steps/caps.js";
 import type { NewJob } from "./steps/enqueue.js";
 import type { JobPage } from "./steps/look.js";
 
@@ -18,6 +19,8 @@ export interface RunTools {
   readonly signal: AbortSignal;
   /** Its locks, to verify and commit under; null when it has none. */
   readonly lease: BorrowedLease | null;
+  /** Gives its locks back before it is over: as soon as they are not needed, and before it waits or calls out. */
+  release(): Promise<void>;
   /** Shown by `job show`; goes out with the next heartbeat. */
   progress(value: unknown): void;
   /** Rows of your own, written in the step that settles the job as done: there together or not at all. */
@@ -69,7 +72,6 @@ const [DEFAULT_ATTEMPTS, MOST_ATTEMPTS] = [3, 1_000];
 const DEFAULT_LOCK_WAIT_MS = 10 * 60_000;
 const MOST_PRIORITY = 1_000_000;
 const MOST_JOBS = 1_000;
-const MOST_CAP = 1_000_000;
 const [LEAST_WEIGHT, MOST_WEIGHT] = [0.001, 1_000];
 
 /** `E_INVALID_ARGUMENT` naming the field. */
@@ -179,23 +181,10 @@ export function parsePage(page: JobPage): JobPage {
 }
 
 /** `E_INVALID_ARGUMENT` naming the field. */
-export function parseCaps(caps: Caps): void {
-  for (const [field, cap] of Object.entries(caps)) {
-    if (!(field in GATES)) throw invalidArgument(field, `is no cap; the caps are ${Object.keys(GATES).join(", ")}`);
-    parseCap(cap, field);
-  }
-}
-
-/** `E_INVALID_ARGUMENT` naming the field. */
 export function parseProjectSettings(project: string, { cap, mapCap, weight }: ProjectSettings): void {
   parseName(project, "project");
   parseCap(cap, "cap");
   parseCap(mapCap, "mapCap");
   if (weight !== undefined && !(weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT))
     throw invalidArgument("weight", `a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}`);
-}
-
-/** Null is no limit, 0 lets nothing start. */
-function parseCap(cap: number | null | undefined, field: string): void {
-  if (cap !== undefined && cap !== null) whole(cap, field, 0, MOST_CAP);
 }

@@ -1,11 +1,12 @@
 /** Jobs with exact caps, fair between projects, fenced to the end: `holdfast/jobs`. */
 export type { BorrowedLease } from "../lease/borrowed-lease.js";
 export type { Sql } from "../store/contract.js";
+export type { Caps } from "./cap-names.js";
 export type { EnqueueOptions, JobHandler, KindOptions, RunTools } from "./define.js";
 export { type Jobs, openJobs, type WaitOptions } from "./jobs.js";
 export type { JobClass, JobLock, JobRecord, JobState } from "./model.js";
 export type { CommandResult } from "./run-command.js";
-export type { Caps, ProjectSettings } from "./steps/caps.js";
+export type { ProjectSettings } from "./steps/caps.js";
 export type { Project } from "./steps/flows.js";
 export type { JobPage } from "./steps/look.js";
 export type { Worker, WorkerOptions } from "./worker.js";

@@ -6,11 +6,11 @@ import { profileOf } from "../lock/settings.js";
 import type { Script, Scripts } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
+import { type Caps, parseCaps } from "./cap-names.js";
 import {
   type EnqueueOptions,
   type JobHandler,
   type KindOptions,
-  parseCaps,
   parseName,
   parseNewJob,
   parsePage,
@@ -18,7 +18,7 @@ import {
 } from "./define.js";
 import type { Kind } from "./kind.js";
 import type { JobRecord } from "./model.js";
-import { type Caps, capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
+import { capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
 import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
 import type { Project } from "./steps/flows.js";
 import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";

@@ -10,7 +10,7 @@ import { HoldfastError, invalidArgument, isHoldfastError } from "../support/erro
 import { type Kind, NO_SUCH_KIND } from "./kind.js";
 import type { JobRun } from "./model.js";
 import { CommandFailed, runCommand } from "./run-command.js";
-import { settle } from "./steps/settle.js";
+import { letGo, settle } from "./steps/settle.js";
 import type { Ending, JobError } from "./steps/slots.js";
 
 const PROGRESS_BYTES = 16 * 1024;
@@ -78,12 +78,20 @@ export class RunInHand {
       handler(job, {
         signal,
         lease,
+        release: () => this.#release(),
         progress: (value) => {
           this.progress = asProgress(value);
         },
         onSettle: (body) => own.push(body),
       }),
     );
+  }
+
+  async #release(): Promise<void> {
+    const { job, fence } = this.run;
+    const party = { ...this.#home.party, owner: `job:${job.id}` };
+    const isOurs = await this.#scripts.run(() => letGo({ job: job.id, fence }, party), { durable: false });
+    if (!isOurs) throw new HoldfastError("E_LOCK_NOT_HELD", `job ${job.id} was given on to another run`);
   }
 
   async #settle(ending: Ending, own: readonly ((sql: Sql) => unknown)[]): Promise<void> {

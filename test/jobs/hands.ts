@@ -1,9 +1,10 @@
 /** Jobs by hand: every step of the scheduler as one call, without a worker, and the tables to look at. */
 import type { Holdfast } from "../../src/index.js";
+import type { Caps } from "../../src/jobs/cap-names.js";
 import { type EnqueueOptions, parseNewJob } from "../../src/jobs/define.js";
 import type { JobRecord, JobRun } from "../../src/jobs/model.js";
 import { rows } from "../../src/jobs/steps/ask.js";
-import { type Caps, type ProjectSettings, setCaps, setProject } from "../../src/jobs/steps/caps.js";
+import { type ProjectSettings, setCaps, setProject } from "../../src/jobs/steps/caps.js";
 import { cancel, enqueue, retryJob } from "../../src/jobs/steps/enqueue.js";
 import { beat, type Pulse, settle } from "../../src/jobs/steps/settle.js";
 import type { Ending } from "../../src/jobs/steps/slots.js";

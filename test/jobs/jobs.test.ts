@@ -106,6 +106,19 @@ describe("JOB-4: a job's locks", () => {
     expect(await holdfast.list()).toEqual([]);
   });
 
+  it("are given back as soon as the job says so, and it is done all the same", async () => {
+    await using place = new Place();
+    const [jobs, holdfast] = [await place.jobs(), await place.holdfast("agent:a")];
+    jobs.define("edit", { attempts: 1 }, async (_, { lease, release }) => {
+      await lease?.commit(() => undefined);
+      await release();
+      return (await holdfast.acquire("k", { wait: 0 })).keys;
+    });
+    place.work(jobs);
+    const { id } = await jobs.enqueue("edit", null, { ...P, locks: [{ resource: "k", mode: "write" }] });
+    expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "done", result: ["k"] });
+  });
+
   it("are given up after their time limit, with the reason", async () => {
     await using place = new Place();
     const [jobs, holdfast] = [await place.jobs(), await place.holdfast("agent:a")];

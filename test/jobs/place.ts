@@ -2,11 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { type Jobs, openJobs } from "../../src/jobs/jobs.js";
 import type { Worker, WorkerOptions } from "../../src/jobs/worker.js";
 import type { Profile } from "../../src/lock/grant.js";
 import { Hands } from "./hands.js";
+
+// A busy machine may take seconds for what takes milliseconds.
+vi.setConfig({ testTimeout: 120_000 });
 
 export class Place {
   readonly dir = mkdtempSync(join(tmpdir(), "jobs-"));

@@ -1,24 +1,8 @@
 /** Caps and weights, kept in the store so that everybody obeys the same, and a change takes effect at the next start. */
 import type { Party, Script } from "../../store/contract.js";
+import { type Caps, GATES } from "../cap-names.js";
 import { rows, tell } from "./ask.js";
 import { type Project, projectOf, refresh } from "./flows.js";
-
-/** Null is no limit; what is left out stays as it is. */
-export interface Caps {
-  readonly maxGlobalJobs?: number | null;
-  readonly maxJobsPerProject?: number | null;
-  readonly maxConcurrentMapJobsPerProject?: number | null;
-  readonly maxCpuJobs?: number | null;
-  readonly maxIoJobs?: number | null;
-}
-
-export const GATES: Readonly<Record<keyof Caps, string>> = {
-  maxGlobalJobs: "global",
-  maxJobsPerProject: "each project",
-  maxConcurrentMapJobsPerProject: "maps of each project",
-  maxCpuJobs: "cpu",
-  maxIoJobs: "io",
-};
 
 export function* setCaps(caps: Caps, party: Party): Script<void> {
   for (const [field, cap] of Object.entries(caps))

@@ -4,8 +4,9 @@ import { HoldfastError } from "../../support/errors.js";
 import type { JobClass, JobLock, JobRecord } from "../model.js";
 import { one, rows, tell, the, time } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
-import { type JobRow, toJob } from "./job-row.js";
+import type { JobRow } from "./job-row.js";
 import { leaveLine } from "./lock-line.js";
+import { shownJob } from "./look.js";
 
 export interface NewJob {
   readonly kind: string;
@@ -34,7 +35,7 @@ export interface Enqueued {
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   if (job.uniqueKey !== null) {
     const there = yield* withKey(job.uniqueKey);
-    if (there !== undefined) return { job: toJob(there), isNew: false };
+    if (there !== undefined) return { job: yield* shownJob(there), isNew: false };
   }
   const now = yield* time();
   const needs = JSON.stringify([...job.needs].sort());
@@ -66,7 +67,7 @@ export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   );
   if (state === "ready") yield* refresh(job.project);
   yield* tell(party, row.job, null, { change: "added", kind: job.kind, project: job.project });
-  return { job: toJob(row), isNew: true };
+  return { job: yield* shownJob(row), isNew: true };
 }
 
 /** The job that has this unique key now. */
@@ -94,7 +95,7 @@ export function* cancel(id: number, party: Party): Script<JobRecord | null> {
     yield* refresh(row.project);
     yield* tell(party, id, null, { change: "cancelled" });
   }
-  return toJob(yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", id));
+  return yield* shownJob(yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", id));
 }
 
 /**
@@ -120,5 +121,5 @@ export function* retryJob(id: number, party: Party): Script<JobRecord | null> {
     yield* refresh(row.project);
     yield* tell(party, id, null, { change: "retried" });
   }
-  return toJob(yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", id));
+  return yield* shownJob(yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", id));
 }

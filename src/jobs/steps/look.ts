@@ -15,7 +15,7 @@ export interface JobPage {
 
 export function* jobNumbered(id: number): Script<JobRecord | null> {
   const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
-  return row === undefined ? null : ((yield* shown([row]))[0] ?? null);
+  return row === undefined ? null : yield* shownJob(row);
 }
 
 /** In the order they were added. */
@@ -30,6 +30,11 @@ export function* listJobs({ project, state, after = 0, limit = 100 }: JobPage): 
     ...values,
   );
   return yield* shown(found);
+}
+
+/** As everybody sees it. */
+export function* shownJob(row: JobRow): Script<JobRecord> {
+  return (yield* shown([row]))[0] ?? toJob(row);
 }
 
 /** A job that nobody who is there can run is not left waiting without a word. */

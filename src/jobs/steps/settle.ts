@@ -1,7 +1,7 @@
 /** What a worker does with the runs in its hands: keeping them, and settling them. */
 import type { Party, Script, Sql } from "../../store/contract.js";
 import { isHoldfastError } from "../../support/errors.js";
-import { one, rows, tell, time } from "./ask.js";
+import { one, releaseLocks, rows, tell, time } from "./ask.js";
 import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
 
 interface RunRef {
@@ -28,6 +28,15 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
   if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) };
   if (body !== undefined) yield { ask: "caller", body };
   return yield* endRun(job, fence, ending, party);
+}
+
+/** Gives the locks of a run back before it is over. False when the slot is not this run's (any more). */
+export function* letGo({ job, fence }: RunRef, party: Party): Script<boolean> {
+  const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
+  if (slot === undefined) return false;
+  yield* releaseLocks(grantsOf(slot), party);
+  yield* rows(`UPDATE job_slots SET grants = '[]' WHERE ${OF_THIS_RUN}`, job, fence);
+  return true;
 }
 
 export interface Beat extends RunRef {

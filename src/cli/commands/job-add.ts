@@ -1,0 +1,52 @@
+/** `holdfast job add KIND`. */
+import type { EnqueueOptions, JobClass, JobLock } from "../../jobs/index.js";
+import { MODES } from "../../lock/mode.js";
+import { invalidArgument } from "../../support/errors.js";
+import type { Context, Outcome } from "../context.js";
+import { jobOutcome, openTheJobs } from "../jobs.js";
+
+export async function run(context: Context): Promise<Outcome> {
+  const [payload, options] = [payloadOf(context), optionsOf(context)];
+  const jobs = await openTheJobs(context);
+  return jobOutcome("added", await jobs.enqueue(context.arg("KIND"), payload, options));
+}
+
+function optionsOf({ flags, rest }: Context): EnqueueOptions {
+  const text = <Name extends keyof EnqueueOptions>(name: Name, flag: string = name): Partial<EnqueueOptions> => {
+    const value = flags.text(flag) ?? flags.integer(flag);
+    return value === undefined ? {} : { [name]: value };
+  };
+  const [at, locks, needs] = [flags.text("at"), flags.list("lock"), flags.list("needs")];
+  return {
+    project: flags.text("project") ?? "",
+    ...text("map"),
+    ...(flags.has("class") ? { class: flags.text("class") as JobClass } : {}),
+    ...text("priority"),
+    ...text("delay"),
+    ...text("unique"),
+    ...text("attempts"),
+    ...text("timeout"),
+    ...text("lockWait", "lock-wait"),
+    ...(at === undefined ? {} : { at: new Date(at) }),
+    ...(locks.length === 0 ? {} : { locks: locks.map(lockOf) }),
+    ...(needs.length === 0 ? {} : { needs }),
+    ...(rest.length === 0 ? {} : { command: rest }),
+  };
+}
+
+/** `KEY:MODE`; a key has colons too, so what stands behind the last one counts only when it is a mode. */
+function lockOf(text: string): JobLock {
+  const at = text.lastIndexOf(":");
+  const mode = MODES.find((each) => each === text.slice(at + 1));
+  return at < 1 || mode === undefined ? { resource: text, mode: "write" } : { resource: text.slice(0, at), mode };
+}
+
+function payloadOf({ flags }: Context): unknown {
+  const text = flags.text("payload");
+  if (text === undefined) return null;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw invalidArgument("payload", `is no JSON: ${(cause as Error).message}`);
+  }
+}

@@ -1,0 +1,83 @@
+/** What the commands of jobs share: opening them, and how a job is shown. */
+import type { JobRecord, Jobs } from "../jobs/index.js";
+import { invalidArgument } from "../support/errors.js";
+import type { Context, Outcome } from "./context.js";
+import { type Column, grid } from "./grid.js";
+import type { Screen } from "./screen.js";
+import { columns } from "./text.js";
+
+/** `E_CONFIG` where the store has none. */
+export async function openTheJobs(context: Context): Promise<Jobs> {
+  const { openJobs } = await import("../jobs/index.js");
+  return openJobs(await context.openHoldfast());
+}
+
+export function jobIdOf(context: Context): number {
+  const text = context.arg("ID");
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw invalidArgument("ID", `${JSON.stringify(text)} is no number of a job`);
+  return Number(text);
+}
+
+/** One line for people, the whole job for programs. */
+export function jobOutcome(verb: string, job: JobRecord): Outcome {
+  return {
+    data: { job },
+    text: (screen) => `${screen.paint("green", verb)} job ${job.id}: ${job.kind} of ${job.project} (${job.state})`,
+    notes: remarksOn(job),
+  };
+}
+
+function remarksOn({ id, error, unmet_needs: unmet }: JobRecord): string[] {
+  return [
+    ...(error === null ? [] : [`job ${id}: ${error.message} (${error.code})`]),
+    ...(unmet.length === 0 ? [] : [`job ${id}: no worker that is there has ${unmet.join(", ")}`]),
+  ];
+}
+
+const JOBS: readonly Column<JobRecord>[] = [
+  { title: "ID", cell: (job) => String(job.id), align: "right" },
+  { title: "STATE", cell: (job) => (job.unmet_needs.length > 0 ? `${job.state}, nobody to run it` : job.state) },
+  { title: "PROJECT", cell: (job) => job.project, least: 8 },
+  { title: "KIND", cell: (job) => job.kind, least: 8 },
+  { title: "MAP", cell: (job) => job.map ?? "", drop: 4, least: 6 },
+  { title: "TRIES", cell: (job) => `${job.attempts}/${job.max_attempts}`, align: "right", drop: 3 },
+  { title: "ABOUT", cell: aboutOf, drop: 2, least: 10 },
+];
+
+function aboutOf(job: JobRecord): string {
+  if (job.error !== null) return job.error.message;
+  if (job.progress !== null) return JSON.stringify(job.progress);
+  return job.unmet_needs.join(" ");
+}
+
+export function jobTable(jobs: readonly JobRecord[], screen: Screen): string {
+  return grid(JOBS, jobs, screen);
+}
+
+/** Everything about one. */
+export function jobText(job: JobRecord, screen: Screen): string {
+  const rows: (readonly [string, string])[] = [
+    ["state", job.state],
+    ["project", job.map === null ? job.project : `${job.project}, map ${job.map}`],
+    ["class", job.class],
+    ...listed("nobody has", job.unmet_needs),
+    ...listed("needs", job.needs),
+    ...listed(
+      "locks",
+      job.locks.map(({ resource, mode }) => `${mode} ${resource}`),
+    ),
+    ...listed("command", job.command === null ? [] : [job.command.join(" ")]),
+    ["attempts", `${job.attempts} of ${job.max_attempts}`],
+    ...listed("error", job.error === null ? [] : [`${job.error.message} (${job.error.code})`]),
+    ...listed("progress", job.progress === null ? [] : [JSON.stringify(job.progress)]),
+    ...listed("worker", job.worker === null ? [] : [job.worker]),
+    ["added", job.created_at],
+    ...listed("started", job.started_at === null ? [] : [job.started_at]),
+    ...listed("ended", job.ended_at === null ? [] : [job.ended_at]),
+  ];
+  return `${screen.paint("bold", `job ${job.id}`)}  ${job.kind}\n${columns(rows, screen.width)}`;
+}
+
+function listed(name: string, items: readonly string[]): (readonly [string, string])[] {
+  return items.length === 0 ? [] : [[name, items.join(", ")]];
+}

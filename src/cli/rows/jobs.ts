@@ -1,0 +1,137 @@
+/** Jobs: adding and looking, running them, caps. */
+import type { ArgumentRow, CommandRow, FlagRow } from "../row.js";
+
+const STATES = ["scheduled", "ready", "waiting", "running", "done", "failed", "cancelled"];
+const ID: ArgumentRow = { name: "ID", help: "the job, such as 42" };
+const CAP: FlagRow = { name: "cap", type: "text", value: "N", help: "runs at once; none for the cap of all projects" };
+
+export const JOBS: readonly CommandRow[] = [
+  {
+    name: "job add",
+    group: "jobs",
+    summary: "add a job: a command, or a kind that a program of yours runs",
+    about: [
+      "With CMD, any holdfast worker runs it, in the folder where that worker was started. Without, a program that has defined the KIND.",
+      "Its locks are taken when it starts, all or none. A job that cannot have them steps aside and blocks nobody; after --lock-wait the attempt has failed.",
+    ],
+    args: [{ name: "KIND", help: "what sort of job it is, such as render" }],
+    flags: [
+      { name: "project", type: "text", required: true, help: "whose it is: caps and fairness go by project" },
+      { name: "map", type: "text", help: "the map it works on: counts against the cap for maps" },
+      { name: "class", type: "text", choices: ["cpu", "io"], help: "each has a cap of its own; default io" },
+      {
+        name: "lock",
+        type: "text",
+        value: "KEY:MODE",
+        repeat: true,
+        help: "read, upgradeable or write; default write",
+      },
+      { name: "payload", type: "text", value: "JSON", help: "what it is about, for the program that runs it" },
+      { name: "priority", type: "integer", help: "higher goes first, within its project; default 0" },
+      { name: "at", type: "time", help: "not before this time" },
+      { name: "delay", type: "duration", help: "not before this long from now" },
+      { name: "unique", type: "text", value: "NAME", help: "while a job of this name is not over, gives that one" },
+      { name: "attempts", type: "integer", help: "how often it may fail; default 3" },
+      { name: "timeout", type: "duration", help: "a run that takes longer is ended and has failed" },
+      { name: "lock-wait", type: "duration", help: "how long it may wait for its locks; default 10m" },
+      { name: "needs", type: "text", value: "LABEL", repeat: true, help: "only a worker that --has it runs it" },
+    ],
+    rest: { name: "CMD", help: "the command and its arguments", optional: true },
+    examples: [
+      ["holdfast job add render --project alpha -- ./render.sh m1", "a command"],
+      ["holdfast job add edit --project alpha --map m1 --lock project:alpha/map:m1:write -- ./edit.sh", "with a lock"],
+    ],
+    load: () => import("../commands/job-add.js"),
+  },
+  {
+    name: "job list",
+    group: "jobs",
+    summary: "jobs in the order they were added, a page at a time",
+    about: ["A job whose needs no worker that is there meets is marked. --state failed lists the dead letters."],
+    flags: [
+      { name: "project", type: "text", help: "only of this one" },
+      { name: "state", type: "text", choices: STATES, help: "only these" },
+      { name: "limit", type: "integer", help: "at most this many, up to 1000; default 100" },
+      { name: "after", type: "integer", value: "ID", help: "go on behind this one" },
+    ],
+    examples: [["holdfast job list --state failed", "what has failed for good?"]],
+    load: () => import("../commands/job-list.js"),
+  },
+  {
+    name: "job show",
+    group: "jobs",
+    summary: "all about a job",
+    args: [ID],
+    examples: [["holdfast job show 42", "how is it?"]],
+    load: () => import("../commands/job-show.js"),
+  },
+  {
+    name: "job wait",
+    group: "jobs",
+    summary: "until a job is over",
+    about: ["Exit code 0 when it is done, 1 when it failed or was cancelled, 75 when the time was up first."],
+    args: [ID],
+    flags: [{ name: "wait", type: "duration", help: "how long at most; default 10m" }],
+    examples: [["holdfast job wait 42 --wait 1h", "go on when it is done"]],
+    load: () => import("../commands/job-wait.js"),
+  },
+  {
+    name: "job cancel",
+    group: "jobs",
+    summary: "end a job",
+    about: ["One that has not begun is over at once. One that runs is told within two seconds, and its command ended."],
+    args: [ID],
+    examples: [["holdfast job cancel 42", "no longer wanted"]],
+    load: () => import("../commands/job-cancel.js"),
+  },
+  {
+    name: "job retry",
+    group: "jobs",
+    summary: "begin a job anew that failed or was cancelled",
+    args: [ID],
+    examples: [["holdfast job retry 42", "with all its attempts"]],
+    load: () => import("../commands/job-retry.js"),
+  },
+  {
+    name: "job logs",
+    group: "jobs",
+    summary: "the end of what a command printed in its last run",
+    about: ["At most 64 Ki characters, kept when the run is over."],
+    args: [ID],
+    examples: [["holdfast job logs 42", "why did it fail?"]],
+    load: () => import("../commands/job-logs.js"),
+  },
+  {
+    name: "worker",
+    group: "jobs",
+    summary: "run jobs that are commands",
+    about: [
+      "Start as many as you like, also on one machine. The caps in holdfast.config.json (jobs) are written into the store first.",
+      "SIGTERM or Ctrl-C: takes no more, waits for what runs, and hands it back after --grace: its command is ended and the attempt does not count.",
+      "A worker that is killed leaves its commands running, without a slot: the jobs are run again after the lease, and what an old command commits under its locks is refused.",
+    ],
+    flags: [
+      { name: "concurrency", type: "integer", help: "runs at once; default 4" },
+      { name: "has", type: "text", value: "LABEL", repeat: true, help: "what this machine can reach, for --needs" },
+      { name: "lease", type: "duration", help: "after this silence its runs are given on; default 30s" },
+      { name: "grace", type: "duration", help: "how long it waits for its runs when it stops; default 30s" },
+      { name: "node", type: "text", value: "NAME", help: "the name of this machine; default its host name" },
+    ],
+    examples: [["holdfast worker --concurrency 8 --has fs:projects-a", "eight at once, with that disk"]],
+    load: () => import("../commands/worker.js"),
+  },
+  {
+    name: "project set",
+    group: "jobs",
+    summary: "caps and weight of a project",
+    about: ["Takes effect at the next start of a job. Lowering a cap lets what runs go on."],
+    args: [{ name: "PROJECT", help: "the project" }],
+    flags: [
+      CAP,
+      { ...CAP, name: "map-cap", help: "runs on maps at once; none for the one of all projects" },
+      { name: "weight", type: "text", value: "W", help: "its share of time, against the others; default 1" },
+    ],
+    examples: [["holdfast project set alpha --cap 4 --weight 3", "at most four at once, three shares"]],
+    load: () => import("../commands/project-set.js"),
+  },
+];

@@ -1,0 +1,96 @@
+/** JOB-1 to JOB-8 as commands. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ended, openScene, type Scene } from "./command.js";
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await openScene();
+  writeFileSync(join(scene.root, "holdfast.config.json"), JSON.stringify({ jobs: { maxGlobalJobs: 3 } }));
+});
+afterAll(() => scene.close());
+
+const add = async (...words: string[]) =>
+  JSON.parse((await scene.run(["job", "add", "--json", ...words])).stdout).data.job;
+
+describe("JOB-7: jobs as commands", () => {
+  it("are added, listed, shown, run, waited for, and keep what they printed", async () => {
+    const good = await add(
+      "sh",
+      "--project",
+      "alpha",
+      "--lock",
+      "project:alpha/map:m1:read",
+      "--",
+      "sh",
+      "-c",
+      "echo hi",
+    );
+    expect(good).toMatchObject({
+      state: "ready",
+      locks: [{ resource: "project:alpha/map:m1", mode: "read" }],
+      unmet_needs: ["commands"],
+    });
+    const bad = await add("sh", "--project", "alpha", "--attempts", "1", "--", "sh", "-c", "echo why; exit 3");
+    const later = await add("sh", "--project", "beta", "--delay", "1h", "--", "true");
+    const page = await scene.data(["job", "list", "--limit", "2"]);
+    expect(page).toMatchObject({ jobs: [{ id: good.id }, { id: bad.id }], next: bad.id });
+    const rest = await scene.data(["job", "list", "--limit", "2", "--after", String(page.next)]);
+    expect(rest).toMatchObject({ jobs: [{ id: later.id, state: "scheduled" }], next: null });
+
+    const worker = scene.start(["worker", "--json"]);
+    const over = ended(worker);
+    const done = await scene.json(["job", "wait", String(good.id), "--wait", "60s"]);
+    expect(done).toMatchObject({ exit: 0, data: { job: { state: "done", attempts: 1 } } });
+    const failed = await scene.json(["job", "wait", String(bad.id), "--wait", "60s"]);
+    expect(failed).toMatchObject({ exit: 1, data: { job: { state: "failed", error: { code: "failed" } } } });
+    const logs = await scene.data(["job", "logs", String(bad.id)]);
+    expect(logs).toEqual({ job: bad.id, output: "why\n", exit_code: 3, signal: null });
+    expect((await scene.run(["job", "logs", String(good.id)])).stdout).toBe("hi\n");
+    expect((await scene.run(["job", "show", String(bad.id)])).stdout).toContain("sh ended with 3: why");
+
+    const hanging = await add("sh", "--project", "alpha", "--", "sh", "-c", "sleep 600");
+    const begun = async () => (await scene.data(["job", "show", String(hanging.id)])).job.state;
+    await expect.poll(begun, { timeout: 60_000 }).toBe("running");
+    await scene.data(["job", "cancel", String(hanging.id)]);
+    const gone = await scene.json(["job", "wait", String(hanging.id), "--wait", "60s"]);
+    expect(gone).toMatchObject({ exit: 1, data: { job: { state: "cancelled" } } });
+    expect((await scene.data(["job", "cancel", String(later.id)])).job.state).toBe("cancelled");
+    expect((await scene.data(["job", "retry", String(later.id)])).job.state).toBe("ready");
+    await scene.data(["job", "wait", String(later.id), "--wait", "60s"]);
+    worker.kill("SIGTERM");
+    const { exit, stdout } = await over;
+    expect({ exit, data: JSON.parse(stdout).data }).toEqual({ exit: 0, data: { worker: expect.any(String) } });
+  });
+
+  it("JOB-2: caps come from the configuration and from `project set`", async () => {
+    const set = await scene.data(["project", "set", "alpha", "--cap", "2", "--map-cap", "1", "--weight", "1.5"]);
+    expect(set.project).toMatchObject({ project: "alpha", cap: 2, map_cap: 1, weight: 1.5, running: 0 });
+    expect((await scene.data(["project", "set", "alpha", "--cap", "none"])).project.cap).toBeNull();
+    expect(await scene.json(["project", "set", "alpha"])).toMatchObject({ exit: 64 });
+    const worker = scene.start(["worker", "--grace", "0"]);
+    const over = ended(worker);
+    const ids = [];
+    for (let at = 0; at < 5; at += 1) ids.push((await add("sh", "--project", "many", "--", "sleep", "600")).id);
+    const running = async () => (await scene.data(["job", "list", "--state", "running"])).jobs.length;
+    await expect.poll(running, { timeout: 60_000 }).toBe(3);
+    worker.kill("SIGTERM");
+    expect((await over).exit).toBe(0);
+    const { jobs } = await scene.data(["job", "list", "--project", "many"]);
+    expect(jobs.map((job: { state: string; attempts: number }) => `${job.state} ${job.attempts}`)).toEqual(
+      ids.map(() => "ready 0"),
+    );
+  });
+
+  it("refuses what is odd, with the field", async () => {
+    const odd = [
+      ["job", "add", "sh", "--project", "alpha", "--payload", "{"],
+      ["job", "add", "s h", "--project", "alpha"],
+      ["job", "add", "sh"],
+      ["job", "show", "x"],
+    ];
+    for (const words of odd) expect(await scene.json(words)).toMatchObject({ ok: false, exit: 64 });
+    expect(await scene.json(["job", "show", "9999"])).toMatchObject({ exit: 89, error: { code: "E_NOT_FOUND" } });
+  });
+});

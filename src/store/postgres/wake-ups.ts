@@ -26,6 +26,14 @@ export function createWakeUps(url: string): PostgresWakeUps {
   const unheard = new Map<string, number>();
   let client: pg.Client | null = null;
   let isClosed = false;
+  /** A connection does one thing at a time. */
+  let lastSaid: Promise<unknown> = Promise.resolve();
+
+  const say = (to: pg.Client, statement: string): Promise<unknown> => {
+    const said = lastSaid.then(() => to.query(statement));
+    lastSaid = said.catch(() => undefined);
+    return said;
+  };
 
   const hear = ({ channel, payload = "" }: pg.Notification): void => {
     if (listeners.callOne(channel.slice(CHANNEL.length), payload)) return;
@@ -35,7 +43,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
   };
 
   const subscribe = async (to: pg.Client, nonce: string): Promise<void> => {
-    await to.query(`LISTEN "${CHANNEL}${nonce}"`);
+    await say(to, `LISTEN "${CHANNEL}${nonce}"`);
     if (!nonces.has(nonce)) return;
     nonces.set(nonce, true);
     listeners.callAll(nonce);
@@ -83,7 +91,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
       return listeners.add(nonce, ticketId, onWake, !isListening || unheard.delete(ticketId));
     },
     forget(nonce) {
-      if (nonces.delete(nonce)) client?.query(`UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
+      if (nonces.delete(nonce) && client !== null) say(client, `UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
     },
     close() {
       isClosed = true;

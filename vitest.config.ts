@@ -7,6 +7,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: "forks",
-    maxWorkers: 2,
+    // Many tests mostly wait for processes, leases and disks: a third fills the gaps of two cores.
+    maxWorkers: 3,
   },
 });

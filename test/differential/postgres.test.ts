@@ -3,7 +3,7 @@ import { sharedServer } from "../postgres/server.js";
 import { openModelWithoutDeaths, openPostgresHabitat } from "./postgres-habitat.js";
 import { createSideBySide, type SideBySide } from "./side-by-side.js";
 
-const HISTORIES = 25;
+const HISTORIES = 15;
 
 let stores: SideBySide;
 

@@ -124,9 +124,9 @@ describe("faults", PATIENTLY, () => {
     })();
     await Promise.all(
       clients.map(async (holdfast) => {
-        for (let round = 0; round < 12; round += 1)
+        for (let round = 0; round < 8; round += 1)
           try {
-            await holdfast.withLock("counter", { wait: "30s", ttl: "20s" }, (lease) =>
+            await holdfast.withLock("counter", { wait: "60s", ttl: "5s" }, (lease) =>
               lease.transaction(async (sql) => {
                 const [row] = await sql.query("select n from public.counter");
                 await sql.query("update public.counter set n = $1", [Number(row?.n) + 1]);

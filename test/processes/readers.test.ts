@@ -5,7 +5,7 @@ import type { Holdfast } from "../../dist/index.js";
 import type { Client, LoopOptions, Section } from "./client.js";
 import { PATIENTLY, Scene, STORES } from "./scene.js";
 
-const RUN_MS = 2_500;
+const RUN_MS = 1_800;
 const KEY = "shared";
 
 /** Two loops in each process, so that at any moment somebody reads. */

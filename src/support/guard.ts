@@ -12,10 +12,17 @@ import { tryLockExclusive, unlock } from "./kernel-lock.js";
 /** Tries before the first pause: most guards are free again within these few microseconds. */
 const SPINS = 20;
 const LONGEST_PAUSE_MS = 8;
+/** Whoever has waited for this long looks more often than those who came later. */
+const IMPATIENT_AFTER_MS = 500;
+const IMPATIENT_PAUSE_MS = 1;
 /** Only a process stopped inside the guard keeps it this long. */
 const GIVE_UP_AFTER_MS = 5_000;
+/** Where it can be seen that others have their turns: with many of them and a slow disk, one's own may take this long. */
+const GIVE_UP_IN_A_CROWD_MS = 60_000;
 
 export interface Guard {
+  /** Something that is different after each turn, for guards that show it. */
+  turn?(): string;
   /** True when the guard is held now, by this descriptor. */
   tryEnter(): boolean;
   leave(): void;
@@ -86,14 +93,30 @@ function openFile(
   }
 }
 
-/** Enters all guards or waits: none is kept while waiting for another. `E_STORE_UNAVAILABLE` after five seconds. */
+/**
+ * Enters all guards or waits: none is kept while waiting for another. `E_STORE_UNAVAILABLE` after five seconds, or after a
+ * minute where others are seen to have their turns meanwhile.
+ */
 export async function enterAll(guards: readonly Guard[], name: string): Promise<void> {
   const startedAt = performance.now();
+  let turn = turnOf(guards);
+  let turnSince = startedAt;
   for (let round = 0; ; round += 1) {
     for (let spin = 0; spin < SPINS; spin += 1) if (tryEnterAll(guards)) return;
-    if (performance.now() - startedAt > GIVE_UP_AFTER_MS) throw stuck(name);
-    await sleep(Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** round));
+    const now = performance.now();
+    if (turn !== turnOf(guards)) {
+      turn = turnOf(guards);
+      turnSince = now;
+    }
+    if (now - turnSince > GIVE_UP_AFTER_MS || now - startedAt > GIVE_UP_IN_A_CROWD_MS)
+      throw stuck(name, now - startedAt);
+    const longest = now - startedAt > IMPATIENT_AFTER_MS ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS;
+    await sleep(Math.random() * Math.min(longest, 2 ** round));
   }
+}
+
+function turnOf(guards: readonly Guard[]): string {
+  return guards.map((guard) => guard.turn?.() ?? "").join();
 }
 
 export function tryEnterAll(guards: readonly Guard[]): boolean {
@@ -110,10 +133,10 @@ export function leaveAll(guards: readonly Guard[]): void {
   for (const guard of guards) guard.leave();
 }
 
-function stuck(name: string): HoldfastError {
+function stuck(name: string, waitedMs: number): HoldfastError {
   return new HoldfastError(
     "E_STORE_UNAVAILABLE",
-    `the guard of ${name} was not free for ${GIVE_UP_AFTER_MS / 1000} s`,
+    `the guard of ${name} was not free for ${Math.round(waitedMs / 1000)} s`,
     {
       next: ["Look for a process that was stopped (state T in ps) while it used this store, and continue or end it."],
     },

@@ -1,26 +1,40 @@
 /**
  * The turnstile for writers that get into each other's way. It only spreads the turns: what keeps writers apart is
  * SQLite's write lock, so nothing breaks when somebody deletes the file, and nobody checks for that.
+ *
+ * Whoever gets in leaves a mark of its own in the file: so those who wait can tell a crowd from somebody who is stuck.
  */
-import { closeSync, openSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { ioError } from "../../support/errors.js";
 import type { Guard } from "../../support/guard.js";
 import { tryLockExclusive, unlock } from "../../support/kernel-lock.js";
 
+/** A count, and something to tell two who count alike. */
+const MARK_BYTES = 12;
+
 export function openTurnstile(path: string): Guard {
   let fd: number;
   try {
-    fd = openSync(path, "a+", 0o644);
+    fd = openForMarks(path);
   } catch (error) {
     throw ioError(error, "open the turnstile", path);
   }
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
+  const mark = randomBytes(MARK_BYTES);
+  const seen = Buffer.alloc(MARK_BYTES);
   return {
     tryEnter() {
       if (isInside || !tryLockExclusive(fd)) return false;
       isInside = true;
+      mark.writeUInt32LE((mark.readUInt32LE(0) + 1) >>> 0, 0);
+      leaveMark(fd, mark);
       return true;
+    },
+    turn() {
+      readSync(fd, seen, 0, MARK_BYTES, 0);
+      return seen.toString("latin1");
     },
     leave() {
       isInside = false;
@@ -28,4 +42,24 @@ export function openTurnstile(path: string): Guard {
     },
     close: () => closeSync(fd),
   };
+}
+
+/** Not for appending: the mark stands at the beginning. */
+function openForMarks(path: string): number {
+  try {
+    return openSync(path, "r+");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  closeSync(openSync(path, "a", 0o644));
+  return openSync(path, "r+");
+}
+
+/** It only helps others to wait: a disk that is full does not keep anybody out. */
+function leaveMark(fd: number, mark: Buffer): void {
+  try {
+    writeSync(fd, mark, 0, MARK_BYTES, 0);
+  } catch {
+    // They take the crowd for somebody who is stuck, and say so after five seconds.
+  }
 }

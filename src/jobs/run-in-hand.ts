@@ -10,7 +10,8 @@ import { HoldfastError, invalidArgument, isHoldfastError } from "../support/erro
 import { type Kind, NO_SUCH_KIND } from "./kind.js";
 import type { JobRun } from "./model.js";
 import { CommandFailed, runCommand } from "./run-command.js";
-import { letGo, settle } from "./steps/settle.js";
+import type { Settler } from "./settler.js";
+import { letGo } from "./steps/settle.js";
 import type { Ending, JobError } from "./steps/slots.js";
 
 const PROGRESS_BYTES = 16 * 1024;
@@ -20,6 +21,13 @@ const TRY_AGAIN_MS = 100;
 /** Why a run was ended that is not its own fault. */
 export class Cancelled extends Error {}
 export class HandedBack extends Error {}
+
+/** What the worker lends to its runs. */
+interface Hands {
+  readonly home: LeaseHome;
+  readonly scripts: Scripts;
+  readonly settler: Settler;
+}
 
 export class RunInHand {
   readonly run: JobRun;
@@ -32,11 +40,13 @@ export class RunInHand {
   #trustedUntil: number;
   readonly #home: LeaseHome;
   readonly #scripts: Scripts;
+  readonly #settler: Settler;
 
-  constructor(run: JobRun, kind: Kind | undefined, askedAt: number, home: LeaseHome, scripts: Scripts) {
+  constructor(run: JobRun, kind: Kind | undefined, askedAt: number, { home, scripts, settler }: Hands) {
     this.run = run;
     this.#home = home;
     this.#scripts = scripts;
+    this.#settler = settler;
     this.#trustedUntil = askedAt + run.leaseMs;
     this.over = this.#perform(kind ?? NO_SUCH_KIND);
   }
@@ -101,11 +111,7 @@ export class RunInHand {
     };
     const withRows = ending.kind === "done" && own.length > 0 ? { body } : {};
     try {
-      await this.#untilReached(() =>
-        this.#scripts.run(() => settle({ job: job.id, fence, ending, ...withRows }, this.#home.party), {
-          durable: true,
-        }),
-      );
+      await this.#untilReached(() => this.#settler.settle({ job: job.id, fence, ending, ...withRows }));
     } catch (error) {
       if (ending.kind === "done") await this.#settle({ kind: "failed", error: asJobError(error) }, []);
       // Else its slot lapses, and some worker takes it back.

@@ -16,6 +16,7 @@ import { newLeaseToken } from "../support/lease-token.js";
 import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
+import { Settler } from "./settler.js";
 import { beat } from "./steps/settle.js";
 import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
 
@@ -69,6 +70,7 @@ export function startWorker(
   const inHand = new Set<RunInHand>();
   const stopping = new AbortController();
   const { party } = home;
+  const hands = { home, scripts, settler: new Settler(scripts, party) };
 
   /** Also with no room it keeps house and is seen to be there. */
   const takeTurn = async (): Promise<Turn> => {
@@ -78,7 +80,7 @@ export function startWorker(
     const of = { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken };
     const taken = await scripts.run(() => turn(of), { durable: false });
     for (const run of taken.runs) {
-      const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, home, scripts);
+      const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
       inHand.add(each);
       void each.over.then(() => inHand.delete(each));
     }
@@ -160,6 +162,8 @@ async function roomOr(inHand: ReadonlySet<RunInHand>, ms: number, stopping: Abor
   const pause = sleep(ms, AbortSignal.any([enough.signal, stopping])).catch(() => undefined);
   await Promise.race([pause, ...[...inHand].map((each) => each.over)]);
   enough.abort();
+  // Others that were settled in the same step leave too.
+  await new Promise(setImmediate);
 }
 
 function handBack(inHand: ReadonlySet<RunInHand>): void {

@@ -76,7 +76,7 @@ describe("JOB-6: workers that vanish", { timeout: 120_000 }, () => {
     const { id } = await jobs.enqueue("slow", null, { project: "alpha", attempts: 100 });
     const first = await crew.start();
     await expect.poll(() => crew.begun().length, LIMIT).toBe(1);
-    first.kill("SIGSTOP");
+    writeFileSync(`${crew.file}.${first.pid}`, "");
     const second = await crew.start();
     await expect.poll(() => crew.begun().length, LIMIT).toBeGreaterThanOrEqual(2);
     crew.letGo();

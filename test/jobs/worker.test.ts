@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openJobs } from "../../src/jobs/jobs.js";
+import { Settler } from "../../src/jobs/settler.js";
 import type { Scripts } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { Place } from "./place.js";
@@ -24,6 +25,28 @@ async function shaky(place: Place) {
   const jobs = openJobs(Object.create(holdfast, { home: { value: { ...home, store } } }));
   return { jobs, trouble };
 }
+
+describe("JOB-5: settlements that come together", () => {
+  it("do not suffer for one that is refused", async () => {
+    await using place = new Place();
+    const [hands, admin, holdfast] = [await place.hands(), await place.holdfast("admin:a"), await place.holdfast()];
+    const { store, party } = holdfast.home;
+    if (store.scripts === null) throw new RangeError("no jobs");
+    await hands.add({ ...P, locks: [{ resource: "k", mode: "write" }] });
+    await hands.add(P);
+    await hands.add(P);
+    const runs = await hands.turn({ room: 3 });
+    await admin.break("k", { reason: "test" });
+    const settler = new Settler(store.scripts, party);
+    const ending = { kind: "done", result: null } as const;
+    const all = runs.map(({ job, fence }) => settler.settle({ job: job.id, fence, ending }));
+    const [refused, ...others] = await Promise.allSettled(all);
+    expect(refused).toMatchObject({ status: "rejected", reason: { code: "E_LOCK_NOT_HELD" } });
+    expect(others).toMatchObject([{ value: true }, { value: true }]);
+    const states = await hands.rows<{ state: string }>("SELECT state FROM jobs ORDER BY job");
+    expect(states.map(({ state }) => state)).toEqual(["running", "done", "done"]);
+  });
+});
 
 describe("JOB-6: a worker", () => {
   it("ends its runs by itself when no beat got through for a lease", async () => {

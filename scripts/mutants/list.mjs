@@ -703,7 +703,7 @@ export const MUTANTS = [
     file: "src/jobs/steps/pick.ts",
     find: "if (!hasRoom(project)) return null;",
     replace: "",
-    tests: jobs("invariants", "no start exceeds a cap"),
+    tests: jobs("fairness", "hold when others are changed"),
   },
   {
     name: "job-locks-at-settle",

@@ -79,3 +79,24 @@ describe("JOB-3: fair between projects", () => {
     expect((await hands.turn({ room: 20 })).map(({ job }) => job.project)).toEqual(["capped"]);
   });
 });
+
+describe("JOB-2: caps", () => {
+  it("hold when others are changed, and a lowered one lets what runs go on", async () => {
+    await using place = new Place();
+    const hands = await place.hands();
+    await hands.setProject("capped", { cap: 2 });
+    await addMany(hands, "capped", 5);
+    const runs = await hands.turn({ room: 10 });
+    expect(runs).toHaveLength(2);
+    await hands.setCaps({ maxIoJobs: 50 });
+    expect(await hands.turn({ room: 10 })).toEqual([]);
+    await hands.setProject("capped", { cap: 1 });
+    for (const run of runs) expect(await hands.beat(run)).toEqual(["kept"]);
+    const [first, second] = runs;
+    if (first === undefined || second === undefined) throw new Error("not started");
+    await hands.settle(first);
+    expect(await hands.turn({ room: 10 })).toEqual([]);
+    await hands.settle(second);
+    expect(await hands.turn({ room: 10 })).toHaveLength(1);
+  });
+});

@@ -21,6 +21,7 @@ const finish = new AbortController();
 signIn(root);
 process.on("message", () => finish.abort());
 process.on("disconnect", endWithSupervisor);
+if (!process.connected) endWithSupervisor(); // Gone while this one was starting, and nobody was listening yet.
 process.on("SIGINT", () => undefined); // Ctrl-C reaches the whole group; the supervisor decides.
 
 const hf = await openHoldfast({ root, owner: `agent:${name}`, ttl: LEASE_MS, wait: "30s" });

@@ -72,10 +72,9 @@ export class SqliteLedger implements Ledger {
       } finally {
         this.#turnstile.leave();
       }
-      const pauseMs = Math.random() * LONGEST_PAUSE_MS;
-      busyMs += performance.now() - enteredAt + pauseMs;
+      await sleep(Math.random() * LONGEST_PAUSE_MS);
+      busyMs += performance.now() - enteredAt;
       if (busyMs > GIVE_UP_AFTER_MS) throw stuck(this.#database.path);
-      await sleep(pauseMs);
     }
   }
 

@@ -35,10 +35,10 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", 
 rmSync(`${root}dist/cli`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  // Beside main.js stand the modules that are started as threads or processes: they are looked up there by URL. No module
+  // Beside command.js stand the modules that are started as threads or processes: they are looked up there by URL. No module
   // of the bundle may await at its top level.
   entryPoints: {
-    main: "src/cli/main.ts",
+    command: "src/cli/main.ts",
     "heart-thread": "src/lease/heart-thread.ts",
     "selftest-child": "src/selftest/selftest-child.ts",
     "hash-thread": "src/worktree/capture/hash-thread.ts",
@@ -57,7 +57,9 @@ await build({
 });
 // CommonJS starts faster than an ES module here, by a tenth of the whole.
 writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
+cpSync(`${root}scripts/cli/main.cjs`, `${root}dist/cli/main.js`);
 chmodSync(`${root}dist/cli/main.js`, 0o755);
+execFileSync(process.execPath, [`${root}dist/cli/main.js`], { env: { ...process.env, HOLDFAST_MAKE_CACHE: "1" } });
 
 // The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.
 for (const place of ["store/postgres", "cli"])

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command `holdfast`. */
 import { main } from "./run.js";
 

@@ -2,6 +2,7 @@
  * From words to an exit code: parse, run the command, print its outcome once. With `--json` there is exactly one document
  * on stdout, whatever happens; a command that streams has written lines of its own instead.
  */
+import { existsSync } from "node:fs";
 import type { Holdfast } from "../lease/holdfast.js";
 import { findWorkspace, holdfastOptions, storeMark, type Workspace } from "../workspace/find.js";
 import { type Context, createFlags, type Outcome } from "./context.js";
@@ -113,7 +114,6 @@ function createContext(parsed: Parsed, screen: Screen, ending: Ending): Context 
     async openForReading() {
       const mark = storeMark(context.workspace().store);
       if (mark !== null) {
-        const { existsSync } = await import("node:fs");
         if (!existsSync(mark)) return null;
       }
       return context.openHoldfast();

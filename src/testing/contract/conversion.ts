@@ -13,10 +13,11 @@ export const conversion: Chapter = {
     const upgraded = lease.upgrade().then(note("upgraded"));
     for (const reader of readers) {
       await untilWaiting(b, "k", 1);
-      await reader.release().then(note("released"));
+      note("releasing")(reader);
+      await reader.release();
     }
     await upgraded;
-    assert.deepEqual(seen, ["released", "released", "upgraded"]);
+    assert.deepEqual(seen, ["releasing", "releasing", "upgraded"]);
     assert.equal(lease.mode, "write");
     assert.ok(lease.fencingToken > before);
     await refusal(b.verify("k", before), "E_FENCING_MISMATCH");

@@ -634,6 +634,22 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/faults.test.ts"], only: "FENCE-1" },
   },
   {
+    name: "postgres-pooler",
+    about: "PostgreSQL: a process listens through a pooler",
+    file: "src/store/postgres/wake-ups.ts",
+    find: "        isBehindPooler = await hasPoolerInBetween(next);\n",
+    replace: "",
+    tests: { files: ["test/postgres/pooler.test.ts"], only: "LOCK-12" },
+  },
+  {
+    name: "postgres-password",
+    about: "PostgreSQL: the password of the URL is shown",
+    file: "src/lease/holdfast.ts",
+    find: "return withoutPassword(this.#facts.store.url);",
+    replace: "return this.#facts.store.url;",
+    tests: { files: ["test/postgres/password.test.ts"], only: "of the library" },
+  },
+  {
     name: "postgres-guarded-table",
     about: "PostgreSQL: a guarded table believes what the transaction says of itself",
     file: "src/store/postgres/sql/53-fence-table.sql",

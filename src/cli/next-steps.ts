@@ -1,5 +1,6 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
 import type { HoldfastError } from "../support/errors.js";
+import { withoutPassword } from "../support/without-password.js";
 
 const WAIT_LONGER = "2m";
 
@@ -48,11 +49,16 @@ function again(words: readonly string[]): string {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   const kept: string[] = [];
   for (let at = 0; at < end; at++) {
-    const word = words[at] ?? "";
+    const word = shown(words[at] ?? "");
     if (word === "--wait") at++;
     else if (!word.startsWith("--wait=") && word !== "--json") kept.push(word);
   }
   return [...kept, "--wait", WAIT_LONGER, ...words.slice(end)].map(quoted).join(" ");
+}
+
+function shown(word: string): string {
+  const [, flag = "", value = word] = /^(--[a-z-]+=)(.*)$/s.exec(word) ?? [];
+  return flag + withoutPassword(value);
 }
 
 function quoted(word: string): string {

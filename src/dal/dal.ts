@@ -14,6 +14,7 @@ import { alone, parseLimit } from "../lease/transaction.js";
 import { type Key, parseKey } from "../lock/key.js";
 import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
 import { openForeignRows } from "../store/open.js";
+import { withoutPassword } from "../support/without-password.js";
 import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
 
 export interface DalOptions {
@@ -32,7 +33,7 @@ export interface ReadOptions {
 /** `E_CONFIG` for a database that is neither the store's nor an SQLite file, or a store that is no database. */
 export async function openDal({ holdfast, database, maxTransactionMs }: DalOptions): Promise<Dal> {
   const limitMs = parseLimit(maxTransactionMs);
-  const isOwn = database === undefined || database === holdfast.storeUrl;
+  const isOwn = database === undefined || withoutPassword(database) === holdfast.storeUrl;
   return new Dal(isOwn ? null : await openForeignRows(database), limitMs);
 }
 

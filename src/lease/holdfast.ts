@@ -4,6 +4,7 @@ import { isWithin, type Key, parseKey } from "../lock/key.js";
 import type { CommandProof, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { withoutPassword } from "../support/without-password.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
 import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
 import { createDetachedLease, type DetachedLease } from "./detached-lease.js";
@@ -87,9 +88,9 @@ export class Holdfast {
     return this.#home;
   }
 
-  /** Where the locks are kept. */
+  /** Where the locks are kept, without a password. */
   get storeUrl(): string {
-    return this.#facts.store.url;
+    return withoutPassword(this.#facts.store.url);
   }
 
   /** @internal What the command run here inherits. */

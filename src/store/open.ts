@@ -2,6 +2,7 @@
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
+import { withoutPassword } from "../support/without-password.js";
 import type { Examination, ForeignRows, Installation, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
@@ -33,9 +34,13 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
 /** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */
 export async function openForeignRows(url: string): Promise<ForeignRows> {
   if (!url.startsWith("sqlite:"))
-    throw new HoldfastError("E_CONFIG", `${JSON.stringify(url)} is neither the store's database nor an SQLite file`, {
-      next: ["Use sqlite:PATH, or leave `database` out to use the store's own."],
-    });
+    throw new HoldfastError(
+      "E_CONFIG",
+      `${JSON.stringify(withoutPassword(url))} is neither the store's database nor an SQLite file`,
+      {
+        next: ["Use sqlite:PATH, or leave `database` out to use the store's own."],
+      },
+    );
   const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
   return open(url.slice("sqlite:".length));
 }
@@ -63,7 +68,7 @@ export async function openInstallation(url: string): Promise<Installation> {
 }
 
 function noSuchStore(url: string): HoldfastError {
-  return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(url)}`, {
+  return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(withoutPassword(url))}`, {
     next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
   });
 }

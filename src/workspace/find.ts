@@ -11,6 +11,7 @@ import { parseOwner } from "../lease/options.js";
 import type { HoldfastOptions } from "../open-holdfast.js";
 import { HoldfastError } from "../support/errors.js";
 import { userName } from "../support/machine.js";
+import { withoutPassword } from "../support/without-password.js";
 import { type Config, readConfig } from "./config.js";
 
 /** Where a value comes from. */
@@ -20,6 +21,8 @@ export interface Workspace {
   /** Null when a store was named and there is no workspace around. */
   readonly root: string | null;
   readonly store: string;
+  /** The store as it is shown: without a password. */
+  readonly where: string;
   readonly owner: string;
   readonly config: Config;
   readonly sources: { readonly root: Source | null; readonly store: Source; readonly owner: Source };
@@ -48,6 +51,7 @@ export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {
   return {
     root: at?.root ?? null,
     store,
+    where: withoutPassword(store),
     owner: parseOwner(ownerSaid ?? config.owner ?? `user:${userName()}@${hostname()}`),
     config,
     sources: {

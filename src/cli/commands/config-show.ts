@@ -1,11 +1,13 @@
 /** `holdfast config show`: what is in force, and where it comes from. */
 import { join } from "node:path";
+import { withoutPassword } from "../../support/without-password.js";
 import { CONFIG_FILE } from "../../workspace/config.js";
 import type { Context, Outcome } from "../context.js";
 import { columns } from "../text.js";
 
 export async function run(context: Context): Promise<Outcome> {
-  const { root, store, owner, config, sources } = context.workspace();
+  const { root, where: store, owner, config: stated, sources } = context.workspace();
+  const config = stated.store === undefined ? stated : { ...stated, store: withoutPassword(stated.store) };
   const file = root === null ? null : join(root, CONFIG_FILE);
   return {
     data: { root, store, owner, config_file: file, config, sources },

@@ -10,8 +10,8 @@ import { wrap } from "../text.js";
 export async function run(context: Context): Promise<Outcome> {
   const { workspace, report } = await look(context);
   return {
-    data: { root: workspace?.root ?? null, store: workspace?.store ?? null, ...report },
-    text: (screen) => textOf(report, workspace?.store ?? "", screen),
+    data: { root: workspace?.root ?? null, store: workspace?.where ?? null, ...report },
+    text: (screen) => textOf(report, workspace?.where ?? "", screen),
     exit: exitFor(report, context.flags.has("strict")),
   };
 }

@@ -6,8 +6,8 @@ import type { Context, Outcome } from "../context.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const { flags } = context;
-  const { store } = context.workspace();
-  const installation = await openInstallation(store);
+  const { store: url, where: store } = context.workspace();
+  const installation = await openInstallation(url);
   if (flags.has("uninstall")) {
     if (flags.has("dry-run")) throw invalidArgument("uninstall", "there is no dry run of it");
     const removed = await installation.uninstall(createSystemClock());

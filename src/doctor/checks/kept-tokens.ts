@@ -19,7 +19,7 @@ export const keptTokens: Check = {
     if (store === null) return [];
     const now = patient.clock().wallMs;
     const orphans: FoundToken[] = [];
-    for (const kept of allTokens(patient.env, patient.workspace.store)) {
+    for (const kept of allTokens(patient.env, patient.workspace.where)) {
       if (now - Date.parse(kept.created_at) < ON_ITS_WAY_MS) continue;
       const { grants } = await store.reader.inspect(kept.resource as Key);
       const opens = hashLeaseToken(kept.lease_token);

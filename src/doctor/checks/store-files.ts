@@ -9,7 +9,7 @@ export const storeFiles: Check = {
       return [
         {
           code: "STORE_MISSING",
-          message: `there is no store at ${workspace.store} yet`,
+          message: `there is no store at ${workspace.where} yet`,
           next: ["Nothing needs to be done. If there should be one, look at `holdfast config show`."],
         },
       ];
@@ -17,7 +17,7 @@ export const storeFiles: Check = {
       return [
         {
           code: "STORE_NOT_EXAMINED",
-          message: `${workspace.store} does not lie in files of this machine`,
+          message: `${workspace.where} does not lie in files of this machine`,
           next: ["Use the tools of its database to look into it."],
         },
       ];

@@ -7,6 +7,7 @@
  */
 import pg from "pg";
 import { sleep } from "../../support/deadline.js";
+import { withoutPassword } from "../../support/without-password.js";
 import type { SqlRow } from "../contract.js";
 import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
@@ -69,7 +70,7 @@ export function connect(url: string): Connection {
         return (await pool.query<T>(config)).rows;
       } catch (error) {
         if (!isLostConnection(error) || performance.now() - startedAt > TRY_AGAIN_MS)
-          throw toHoldfastError(error, where);
+          throw toHoldfastError(asBusy(error), where);
         await sleep(pauseMs * (0.5 + Math.random()));
       }
     }
@@ -99,7 +100,7 @@ export function connect(url: string): Connection {
         cut: () => destroy(client),
       };
       const client = await pool.connect().catch((error: unknown) => {
-        throw toHoldfastError(error, where);
+        throw toHoldfastError(asBusy(error), where);
       });
       // A connection that breaks between two statements says so out of turn; the next statement fails, and that is enough.
       client.on("error", ignore);
@@ -142,12 +143,15 @@ function openLine(url: string): Shared {
   return line;
 }
 
+/** The pool says only that time ran out. */
+function asBusy(error: unknown): unknown {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect"
+    ? new Error(`all ${CONNECTIONS} connections of this process are in use`, { cause: error })
+    : error;
+}
+
 function ignore(): void {}
 
 function destroy(client: pg.PoolClient): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-}
-
-function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:@/]*):[^@/]*@/, "$1@").replace(/([?&]password=)[^&]*/, "$1…");
 }

@@ -1,7 +1,10 @@
 /**
  * Wake-ups by NOTIFY: whoever makes room notifies the channel of the next in line, in the same commit. One listening
- * connection per process, however many wait; it is made with the first wait, and made again when it breaks. Behind a
- * transaction pooler nothing is heard, and while the connection is down nothing either: then the waiters poll.
+ * connection per process, however many wait; it is made with the first wait, and made again when it breaks. While it is
+ * down nothing is heard: then the waiters poll.
+ *
+ * Behind a pooler nothing would be heard either, and what listens there would go on listening for whoever gets its backend
+ * next. A pooler shows by telling another process id than the backend has: then nobody listens, and all poll.
  */
 import pg from "pg";
 import type { WakeUps } from "../contract.js";
@@ -25,7 +28,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
   const nonces = new Map<string, boolean>();
   const unheard = new Map<string, number>();
   let client: pg.Client | null = null;
+  let isReady = false;
   let isClosed = false;
+  let isBehindPooler = false;
   /** A connection does one thing at a time. */
   let lastSaid: Promise<unknown> = Promise.resolve();
 
@@ -52,6 +57,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
   const lose = (lost: pg.Client): void => {
     if (client !== lost) return;
     client = null;
+    isReady = false;
     for (const nonce of nonces.keys()) nonces.set(nonce, false);
     lost.removeAllListeners("notification");
     lost.end().catch(() => undefined);
@@ -59,7 +65,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
   };
 
   const start = (): void => {
-    if (isClosed || client !== null || nonces.size === 0) return;
+    if (isClosed || isBehindPooler || client !== null || nonces.size === 0) return;
     const next = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: CONNECT_MS,
@@ -75,6 +81,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
       .then(async () => {
         // A program that is done does not stay for it.
         (next as unknown as { unref(): void }).unref();
+        isBehindPooler = await hasPoolerInBetween(next);
+        if (isBehindPooler) return lose(next);
+        isReady = true;
         for (const nonce of [...nonces.keys()]) await subscribe(next, nonce);
       })
       .catch(() => lose(next));
@@ -86,9 +95,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
       if (!nonces.has(nonce)) {
         nonces.set(nonce, false);
         if (client === null) start();
-        else subscribe(client, nonce).catch(() => undefined);
+        else if (isReady) subscribe(client, nonce).catch(() => undefined);
       }
-      return listeners.add(nonce, ticketId, onWake, !isListening || unheard.delete(ticketId));
+      return listeners.add(nonce, ticketId, onWake, !(isListening || isBehindPooler) || unheard.delete(ticketId));
     },
     forget(nonce) {
       if (nonces.delete(nonce) && client !== null) say(client, `UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
@@ -99,4 +108,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
       client?.end().catch(() => undefined);
     },
   };
+}
+
+async function hasPoolerInBetween(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]?.pid !== (client as unknown as { processID: number | null }).processID;
 }

@@ -1,0 +1,68 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { sharedServer, type TestServer } from "./server.js";
+import { newPostgresStore } from "./stores.js";
+
+/** What a process opens at most for its work. */
+const CONNECTIONS = 10;
+const OUTCOME = { timeout: 30_000, interval: 50 };
+
+let server: TestServer;
+const open: Holdfast[] = [];
+beforeAll(async () => {
+  server = await sharedServer();
+}, 60_000);
+afterEach(async () => {
+  for (const holdfast of open.splice(0)) await holdfast.close();
+});
+
+describe("all connections of a process in use", { timeout: 90_000 }, () => {
+  it("STORE-6: a request is a coded error, a waiter goes on waiting, and all goes on when there is one again", async () => {
+    const store = await newPostgresStore(server);
+    const [a, b] = await Promise.all(
+      ["agent:a", "agent:b"].map(async (owner) => {
+        const holdfast = await openHoldfast({ store, owner, heart: "loop" });
+        open.push(holdfast);
+        return holdfast;
+      }),
+    );
+    if (a === undefined || b === undefined) throw new Error("not opened");
+    const held = await a.acquire("k", { ttl: "10m" });
+    let isIn = false;
+    const waiting = b.acquire("k", { wait: "5m", ttl: "10m" }).then((lease) => {
+      isIn = true;
+      return lease;
+    });
+    await vi.waitUntil(async () => (await a.inspect("k")).waiters.length === 1, OUTCOME);
+    const keys = Array.from({ length: CONNECTIONS }, (_, at) => `busy-${at}`);
+    const leases = await Promise.all(keys.map((key) => a.acquire(key, { ttl: "10m" })));
+    let entered = 0;
+    let letGo = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const transactions = leases.map((lease) =>
+      lease.transaction(
+        async (sql) => {
+          await sql.query("select 1");
+          entered += 1;
+          await gate;
+        },
+        { maxTransactionMs: "2m" },
+      ),
+    );
+    await vi.waitUntil(() => entered === CONNECTIONS, OUTCOME);
+    await expect(a.acquire("free", { wait: "1s" })).rejects.toMatchObject({
+      code: "E_STORE_UNAVAILABLE",
+      message: expect.stringContaining(`all ${CONNECTIONS} connections of this process are in use`),
+    });
+    expect(isIn).toBe(false);
+    letGo();
+    await Promise.all(transactions);
+    await held.release();
+    await (await waiting).release();
+    await (await a.acquire("free")).release();
+    for (const lease of leases) await lease.release();
+    await vi.waitUntil(async () => (await a.list()).length === 0, OUTCOME);
+  });
+});

@@ -634,6 +634,22 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/faults.test.ts"], only: "FENCE-1" },
   },
   {
+    name: "postgres-foreign-marks",
+    about: "another PostgreSQL database takes writes under a token that was overtaken there",
+    file: "src/store/postgres/foreign-rows.ts",
+    find: "if (highest > fencingToken)",
+    replace: "if (fencingToken < 0)",
+    tests: { files: ["test/postgres/dal.test.ts"], only: "decides about a late write" },
+  },
+  {
+    name: "postgres-foreign-wait",
+    about: "in another PostgreSQL database a new token does not wait for a write that is under way",
+    file: "src/store/postgres/foreign-rows.ts",
+    find: "else pg_advisory_xact_lock($2, hashtext($1[at])) end",
+    replace: "else pg_advisory_xact_lock_shared($2, hashtext($1[at])) end",
+    tests: { files: ["test/postgres/dal.test.ts"], only: "in the middle of a write" },
+  },
+  {
     name: "postgres-pooler",
     about: "PostgreSQL: a process listens through a pooler",
     file: "src/store/postgres/wake-ups.ts",

@@ -2,8 +2,9 @@
  * A data access layer for the caller's own database: every read shows a lease that covers what it reads, every write a
  * write lease, and a write is one short transaction in which that lease is checked.
  *
- * In the store's own database the check and the write are one step. In another SQLite file the writer's fencing token is
- * left there before its first read, and a write is refused once a higher one is there (`store/sqlite/foreign-rows.ts`).
+ * In the store's own database the check and the write are one step. In another, an SQLite file or on a PostgreSQL server,
+ * the writer's fencing token is left there before its first read, and a write is refused once a higher one is there
+ * (`foreign-rows.ts` of both stores).
  *
  * Not promised: what a statement touches. The resource is what the caller says it is.
  */
@@ -19,7 +20,7 @@ import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./pagin
 
 export interface DalOptions {
   readonly holdfast: Holdfast;
-  /** `sqlite:PATH`. Default: the database of the store itself. */
+  /** `sqlite:PATH` or `postgres://…`. Default: the database of the store itself. */
   readonly database?: string;
   /** A transaction that is open longer is rolled back. Default 5 s. */
   readonly maxTransactionMs?: Duration;
@@ -30,7 +31,7 @@ export interface ReadOptions {
   readonly snapshot?: boolean;
 }
 
-/** `E_CONFIG` for a database that is neither the store's nor an SQLite file, or a store that is no database. */
+/** `E_CONFIG` for what is no database, `E_STORE_UNAVAILABLE` for one that cannot be reached. */
 export async function openDal({ holdfast, database, maxTransactionMs }: DalOptions): Promise<Dal> {
   const limitMs = parseLimit(maxTransactionMs);
   const isOwn = database === undefined || withoutPassword(database) === holdfast.storeUrl;

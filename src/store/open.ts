@@ -31,16 +31,16 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
   }
 }
 
-/** A database of the caller's own, apart from any store: `sqlite:PATH`. `E_CONFIG` for anything else. */
+/** A database of the caller's own, apart from any store: `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else. */
 export async function openForeignRows(url: string): Promise<ForeignRows> {
+  if (/^postgres(ql)?:/.test(url)) {
+    const { openForeignRows: open } = await import("./postgres/foreign-rows.js");
+    return open(url);
+  }
   if (!url.startsWith("sqlite:"))
-    throw new HoldfastError(
-      "E_CONFIG",
-      `${JSON.stringify(withoutPassword(url))} is neither the store's database nor an SQLite file`,
-      {
-        next: ["Use sqlite:PATH, or leave `database` out to use the store's own."],
-      },
-    );
+    throw new HoldfastError("E_CONFIG", `${JSON.stringify(withoutPassword(url))} is no database for this`, {
+      next: ["Use sqlite:PATH or postgres://…, or leave `database` out to use the store's own."],
+    });
   const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
   return open(url.slice("sqlite:".length));
 }

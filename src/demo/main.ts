@@ -16,7 +16,7 @@ import { judge, type Verdict } from "./verdict.js";
 import { openView } from "./view.js";
 import { createWorkspace, removeWorkspace } from "./workspace.js";
 
-const FINISH_WITHIN_MS = 6_000;
+const FINISH_WITHIN_MS = 30_000;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 process.exitCode = await main();

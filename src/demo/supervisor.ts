@@ -12,14 +12,14 @@ import { LEASE_MS } from "./workspace.js";
 const RESTART_AFTER_MS = 900;
 const FROZEN_MS = LEASE_MS + 700;
 const FROZEN_SPREAD_MS = 600;
-const START_WITHIN_MS = 10_000;
+const START_WITHIN_MS = 30_000;
 /** Slow edits come several times a second; if none does, go on without. */
 const SLOW_EDIT_WITHIN_MS = 2_000;
 /** Nothing new begins this close to the end: a freeze must be lived through. */
 const QUIET_END_MS = FROZEN_MS + FROZEN_SPREAD_MS;
 /** A slow machine may need longer to show what there is to show. */
-const EXTRA_MS = 10_000;
-const TO_BE_SHOWN: readonly DemoEvent["kind"][] = ["killed", "takeover", "refused"];
+const EXTRA_MS = 60_000;
+const TO_BE_SHOWN: readonly DemoEvent["kind"][] = ["killed", "stopped", "takeover", "refused"];
 
 export class Supervisor {
   readonly #crew: Crew;

@@ -60,7 +60,8 @@ export function runCommand(
     child.once("exit", (code, signal) => {
       // Output still in the pipes belongs to it; a grandchild that keeps them open does not keep us waiting.
       const ended = new Promise((closed) => child.once("close", closed));
-      const patience = new Promise((over) => setTimeout(over, 200).unref());
+      // Behind the immediate: a process that slept meanwhile reads what is there before it gives up.
+      const patience = new Promise((over) => setTimeout(() => setImmediate(over), 200).unref());
       void Promise.race([ended, patience]).then(() => end(code, signal));
     });
   });

@@ -80,7 +80,8 @@ export function runCommand(
         if (exitCode === 0) resolve(result);
         else reject(new CommandFailed(program, result));
       };
-      const late = setTimeout(settle, LAST_OUTPUT_MS);
+      // Behind the immediate: a worker that slept meanwhile reads what is there before it gives up.
+      const late = setTimeout(() => setImmediate(settle), LAST_OUTPUT_MS);
       child.once("close", settle);
     });
   });

@@ -111,7 +111,7 @@ describe("examples", () => {
       ),
     );
     for (const outcome of (await Promise.all(halves)).flat()) outcomes.set(outcome.file, outcome);
-  }, 60_000);
+  }, 300_000);
 
   afterAll(() => rmSync(workshop, { recursive: true, force: true }));
 
@@ -129,7 +129,7 @@ describe("examples", () => {
 
 /** One process runs them one after the other, each in a folder of its own; its console is what the example sees. */
 async function runAll(workshop: string, files: readonly string[]): Promise<Outcome[]> {
-  const { stdout } = await run(process.execPath, [RUNNER, workshop, ...files], { timeout: 30_000 }).catch(
+  const { stdout } = await run(process.execPath, [RUNNER, workshop, ...files], { timeout: 240_000 }).catch(
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? "" }),
   );
   return stdout

@@ -21,7 +21,7 @@ describe("docs/formats.md", () => {
     dir = mkdtempSync(join(tmpdir(), "holdfast-formats-"));
     ours = await openHoldfast({ store: `file:${dir}`, heart: "loop", owner: "agent:ours" });
     theirs = await openHoldfast({ store: `file:${dir}`, heart: "loop", owner: "agent:theirs" });
-    await ours.acquire("issue:42");
+    await ours.acquire("issue:42", { ttl: "24h" });
   });
 
   afterAll(async () => {
@@ -46,11 +46,13 @@ describe("docs/formats.md", () => {
   });
 
   it("has the fields of a status and of a waiter", async () => {
-    const waiting = theirs.acquire("issue:42", { wait: "400ms" }).catch(() => undefined);
+    const enough = new AbortController();
+    const waiting = theirs.acquire("issue:42", { wait: "1h", signal: enough.signal }).catch(() => undefined);
     const status = await vi.waitUntil(async () => {
       const seen = await ours.inspect("issue:42");
       return seen.waiters.length > 0 && seen;
-    });
+    }, 120_000);
+    enough.abort();
     const shown = documented<LockStatus>("## Lock status");
     expect(Object.keys(shown)).toEqual(Object.keys(status));
     expect(Object.keys(shown.waiters[0] ?? {})).toEqual(Object.keys(status.waiters[0] ?? {}));

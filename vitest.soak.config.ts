@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.soak.test.ts"],
     testTimeout: 1_800_000,
-    hookTimeout: 60_000,
+    hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 1,
   },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Place } from "./place.js";
 
-const WAIT = { timeoutMs: 30_000 };
+const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
 
 describe("JOB-1: jobs", () => {
@@ -56,7 +56,7 @@ describe("JOB-1: jobs", () => {
     const gone = await jobs.enqueue("note", "gone", P);
     const hanging = await jobs.enqueue("hang", null, { project: "beta" });
     expect((await jobs.cancel(gone.id)).state).toBe("cancelled");
-    place.work(jobs, { concurrency: 2, lease: 2_000 });
+    place.work(jobs, { concurrency: 2 });
     await jobs.wait(low.id, WAIT);
     await jobs.wait(high.id, WAIT);
     expect(order).toEqual(["high", "low"]);

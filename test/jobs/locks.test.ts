@@ -10,7 +10,7 @@ const withLock = { project: "alpha", locks: [K] };
 
 /** Turns until this one starts, and no other. */
 async function started(hands: Hands, id: number): Promise<JobRun> {
-  for (const until = Date.now() + 30_000; Date.now() < until; await sleep(20)) {
+  for (const until = Date.now() + 240_000; Date.now() < until; await sleep(20)) {
     await hands.later();
     const [run] = await hands.turn();
     if (run === undefined) continue;
@@ -85,7 +85,7 @@ describe("JOB-4: a job that steps aside", () => {
     await hands.rows("UPDATE jobs SET run_at = run_at + 3600000");
     await held.release();
     const isStarted = async () => (await hands.turn())[0]?.job.id;
-    await expect.poll(isStarted, { timeout: 30_000 }).toBe(id);
+    await expect.poll(isStarted, { timeout: 240_000 }).toBe(id);
   });
 
   it("fails with the reason when waiting would not help, and stops nobody else", async () => {
@@ -169,7 +169,7 @@ describe("JOB-6: a run that is taken back", () => {
       const [row] = await hands.rows<{ lease_expires: string }>("SELECT lease_expires FROM dal_locks");
       return Date.parse(row?.lease_expires ?? "") < Date.now() - 100;
     };
-    await expect.poll(isOver, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isOver, { timeout: 240_000 }).toBe(true);
     await expect(agent.acquire("k", { wait: 0 })).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
     await hands.lapse(run);
     await agent.acquire("k", { wait: 0 });

@@ -10,7 +10,7 @@ import type { Profile } from "../../src/lock/grant.js";
 import { Hands } from "./hands.js";
 
 // A busy machine may take seconds for what takes milliseconds.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 export class Place {
   readonly dir = mkdtempSync(join(tmpdir(), "jobs-"));
@@ -58,6 +58,6 @@ export class Place {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.stop({ grace: 0 })));
     for (const holdfast of this.#open) await holdfast.close();
-    rmSync(this.dir, { recursive: true, force: true });
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -5,7 +5,7 @@ import type { Scripts } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { Place } from "./place.js";
 
-const WAIT = { timeoutMs: 30_000 };
+const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
 
 /** The same store, that fails while it is told to. */
@@ -14,10 +14,13 @@ async function shaky(place: Place) {
   const { home } = holdfast;
   const { scripts } = home.store;
   if (scripts === null) throw new RangeError("no jobs");
-  const trouble = { isOn: false };
+  const trouble = { isOn: false, refusals: 0 };
   const failing: Scripts = {
     run: async (script, options) => {
-      if (trouble.isOn) throw new HoldfastError("E_STORE_UNAVAILABLE", "not now");
+      if (trouble.isOn) {
+        trouble.refusals += 1;
+        throw new HoldfastError("E_STORE_UNAVAILABLE", "not now");
+      }
       return scripts.run(script, options);
     },
   };
@@ -65,8 +68,8 @@ describe("JOB-6: a worker", () => {
     await jobs.enqueue("hang", null, P);
     const errors: unknown[] = [];
     place.work(jobs, { lease: "1s", onError: (error) => errors.push(error) });
-    await expect.poll(() => reasons, { timeout: 30_000 }).toMatchObject([{ code: "E_LOCK_NOT_HELD" }]);
-    expect(errors).not.toEqual([]);
+    await expect.poll(() => reasons, { timeout: 240_000 }).toMatchObject([{ code: "E_LOCK_NOT_HELD" }]);
+    await expect.poll(() => errors, { timeout: 240_000 }).not.toEqual([]);
     trouble.isOn = false;
   });
 
@@ -75,15 +78,12 @@ describe("JOB-6: a worker", () => {
     const { jobs, trouble } = await shaky(place);
     jobs.define("work", { attempts: 1 }, () => {
       trouble.isOn = true;
-      setTimeout(() => {
-        trouble.isOn = false;
-      }, 300);
       return "worked";
     });
     const { id } = await jobs.enqueue("work", null, P);
     place.work(jobs);
-    await expect.poll(() => trouble.isOn, { timeout: 30_000 }).toBe(true);
-    await expect.poll(() => trouble.isOn, { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => trouble.refusals, { timeout: 240_000 }).toBeGreaterThan(1);
+    trouble.isOn = false;
     expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "done", result: "worked" });
   });
 
@@ -94,7 +94,7 @@ describe("JOB-6: a worker", () => {
     trouble.isOn = true;
     const errors: unknown[] = [];
     place.work(jobs, { onError: (error) => errors.push(error) });
-    await expect.poll(() => errors.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => errors.length, { timeout: 240_000 }).toBeGreaterThan(0);
     trouble.isOn = false;
     jobs.define("late", {}, () => "ran");
     expect((await jobs.wait(id, WAIT)).result).toBe("ran");
@@ -115,7 +115,7 @@ describe("JOB-6: a worker", () => {
     const jobs = await place.jobs();
     const { id } = await jobs.enqueue("sh", null, { ...P, command: ["sh", "-c", "trap '' TERM; echo up; sleep 600"] });
     const worker = place.work(jobs, { commands: true });
-    await expect.poll(async () => (await jobs.get(id)).state, { timeout: 30_000 }).toBe("running");
+    await expect.poll(async () => (await jobs.get(id)).state, { timeout: 240_000 }).toBe("running");
     await worker.stop({ grace: 10 });
     expect(await jobs.get(id)).toMatchObject({ state: "ready", attempts: 0, worker: null });
   });

@@ -2,8 +2,19 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Board } from "../../src/board/board.js";
+import { isHoldfastError } from "../../src/index.js";
 import { filesIn } from "../documents/place.js";
 import { expectSoundBoard, newPlace, type Place } from "./crowd.js";
+
+/** Whoever sleeps longer than the claim is, in the middle of claiming, has to claim again. */
+async function claimShortly(board: Board, id: string): ReturnType<Board["claim"]> {
+  for (;;) {
+    const claimed = await board.claim(id, { ttl: "3s" }).catch((error: unknown) => {
+      if (!isHoldfastError(error, "E_LOCK_EXPIRED")) throw error;
+    });
+    if (claimed !== undefined) return claimed;
+  }
+}
 
 describe("the board", () => {
   let place: Place;
@@ -123,7 +134,7 @@ describe("the board", () => {
     expect((await board.runGate("1", "missing")).run).toMatchObject({ status: "failed", exit_code: null });
   });
 
-  it("BOARD-4 a gate's command has a time limit, and its whole group ends with it", { timeout: 60_000 }, async () => {
+  it("BOARD-4 a gate's command has a time limit, and its whole group ends with it", { timeout: 300_000 }, async () => {
     const mark = join(place.root, "still-running");
     const command = ["sh", "-c", `(sleep 60; touch ${mark}) & sleep 60`];
     await board.defineGate({ name: "slow", command, timeout: "1s" });
@@ -133,7 +144,7 @@ describe("the board", () => {
   });
 
   it("BOARD-4 a gate's command may itself work on the board: no lock is held while it runs", {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const script = `
       import { openHoldfast } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
@@ -168,16 +179,17 @@ describe("the board", () => {
   });
 
   it("BOARD-5 a lapsed claim cannot write and is not revived by use; use renews one that has not lapsed", {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     await board.add({ title: "a" });
     const kept = await board.claim("1", { ttl: "1h" });
     const before = (await place.holdfast.inspect("issue:1")).grants[0]?.lease_expires_at ?? "";
+    await new Promise((go) => setTimeout(go, 20));
     await board.update("1", { title: "b" }, { token: kept.token });
     const after = (await place.holdfast.inspect("issue:1")).grants[0]?.lease_expires_at ?? "";
     expect(Date.parse(after)).toBeGreaterThan(Date.parse(before));
     await board.release("1", { token: kept.token });
-    const { token } = await board.claim("1", { ttl: "3s" });
+    const { token } = await claimShortly(board, "1");
     while ((await place.holdfast.inspect("issue:1")).state !== "expired")
       await new Promise((go) => setTimeout(go, 100));
     for (let round = 0; round < 2; round += 1)

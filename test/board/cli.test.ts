@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-const TIMEOUT = 120_000;
+const TIMEOUT = 300_000;
 let base: string;
 let root: string;
 

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => place.close());
 
 it("BOARD-2 SIGKILL anywhere: no corruption, no cycle, every acknowledged save is there", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   expect(await harass(place, { workers: 3, forMs: 1_500 })).toBeGreaterThan(2);
 });

@@ -4,7 +4,7 @@ import { requireAcyclic, requireNoCycle } from "../../src/board/dependencies.js"
 import { histories, keepsItsProperties } from "./properties.js";
 
 it("BOARD-2 any sequence at once: no index corruption, no cycle, every successful save visible", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   await fc.assert(fc.asyncProperty(histories, keepsItsProperties), { numRuns: 6 });
 });

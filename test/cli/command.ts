@@ -1,5 +1,6 @@
 /** The real command in a process of its own, with a workspace, a home and an environment of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { vi } from "vitest";
 import { type Holdfast, type LockStatus, openHoldfast } from "../../src/index.js";
 
 // Every step starts a process, and a busy machine may take seconds for one.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
@@ -88,8 +89,10 @@ export class Scene {
 
   async close(): Promise<void> {
     await (await this.#library)?.close();
+    const over = [...this.#started].map((child) => once(child, "exit"));
     for (const child of this.#started) child.kill("SIGKILL");
-    rmSync(this.dir, { recursive: true, force: true });
+    await Promise.all(over);
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
@@ -111,12 +114,24 @@ export function ended(child: ChildProcess): Promise<Result> {
   return new Promise((resolve) => child.once("close", (exit) => resolve({ exit, stdout, stderr })));
 }
 
-/** Lines of a stream as they come. */
-export async function* linesOf(child: ChildProcess): AsyncGenerator<string> {
+/** Lines as they come. What nobody asks for is read all the same: it keeps no process from ending. */
+export function linesOf(child: ChildProcess): AsyncGenerator<string> {
+  const lines: string[] = [];
   let rest = "";
-  for await (const text of child.stdout ?? []) {
-    const lines = `${rest}${text}`.split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
+  let isOver = false;
+  child.stdout?.on("data", (text) => {
+    const parts = `${rest}${text}`.split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts);
+  });
+  child.once("close", () => {
+    isOver = true;
+  });
+  return (async function* () {
+    while (!isOver || lines.length > 0) {
+      const line = lines.shift();
+      if (line !== undefined) yield line;
+      else await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  })();
 }

@@ -96,7 +96,7 @@ describe("CLI-3: tokens", () => {
     expect([cover.exit, cover.error.code]).toEqual([85, "E_LOCK_ORDER"]);
 
     const waiter = scene.start(["lock", "acquire", "outer", "--wait", "1h", "--owner", "agent:patient"]);
-    await vi.waitUntil(async () => (await scene.inspect("outer")).waiters.length === 1, 60_000);
+    await vi.waitUntil(async () => (await scene.inspect("outer")).waiters.length === 1, 240_000);
     const forged = await scene.json(["lock", "acquire", "outer", "--token", "hf_forged", "--wait", "0"]);
     expect([forged.exit, forged.error.code]).toEqual([81, "E_LOCK_NOT_HELD"]);
     // In the environment it is what an ended run has left: no rights, and no reason to refuse what is free.
@@ -159,7 +159,7 @@ describe("LOCK-5: a grant bound to a process", () => {
       expect((await scene.json(["lock", "acquire", "bound", "--wait", "0", "--owner", "agent:b"])).exit).toBe(75);
       holder.kill("SIGKILL");
       // Nobody waits for the rest of its fifteen minutes.
-      expect(await scene.data(["lock", "wait", "bound", "--wait", "25s"])).toMatchObject({ state: "free" });
+      expect(await scene.data(["lock", "wait", "bound", "--wait", "4m"])).toMatchObject({ state: "free" });
       const next: Json = await scene.data(["lock", "acquire", "bound", "--owner", "agent:b"]);
       expect(next.grants[0].fencing_token).toBeGreaterThan(grants[0].fencing_token);
     } finally {

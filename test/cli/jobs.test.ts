@@ -41,9 +41,9 @@ describe("JOB-7: jobs as commands", () => {
 
     const worker = scene.start(["worker", "--json"]);
     const over = ended(worker);
-    const done = await scene.json(["job", "wait", String(good.id), "--wait", "60s"]);
+    const done = await scene.json(["job", "wait", String(good.id), "--wait", "4m"]);
     expect(done).toMatchObject({ exit: 0, data: { job: { state: "done", attempts: 1 } } });
-    const failed = await scene.json(["job", "wait", String(bad.id), "--wait", "60s"]);
+    const failed = await scene.json(["job", "wait", String(bad.id), "--wait", "4m"]);
     expect(failed).toMatchObject({ exit: 1, data: { job: { state: "failed", error: { code: "failed" } } } });
     const logs = await scene.data(["job", "logs", String(bad.id)]);
     expect(logs).toEqual({ job: bad.id, output: "why\n", exit_code: 3, signal: null });
@@ -52,13 +52,13 @@ describe("JOB-7: jobs as commands", () => {
 
     const hanging = await add("sh", "--project", "alpha", "--", "sh", "-c", "sleep 600");
     const begun = async () => (await scene.data(["job", "show", String(hanging.id)])).job.state;
-    await expect.poll(begun, { timeout: 60_000 }).toBe("running");
+    await expect.poll(begun, { timeout: 240_000 }).toBe("running");
     await scene.data(["job", "cancel", String(hanging.id)]);
-    const gone = await scene.json(["job", "wait", String(hanging.id), "--wait", "60s"]);
+    const gone = await scene.json(["job", "wait", String(hanging.id), "--wait", "4m"]);
     expect(gone).toMatchObject({ exit: 1, data: { job: { state: "cancelled" } } });
     expect((await scene.data(["job", "cancel", String(later.id)])).job.state).toBe("cancelled");
     expect((await scene.data(["job", "retry", String(later.id)])).job.state).toBe("ready");
-    await scene.data(["job", "wait", String(later.id), "--wait", "60s"]);
+    await scene.data(["job", "wait", String(later.id), "--wait", "4m"]);
     worker.kill("SIGTERM");
     const { exit, stdout } = await over;
     expect({ exit, data: JSON.parse(stdout).data }).toEqual({ exit: 0, data: { worker: expect.any(String) } });
@@ -74,7 +74,7 @@ describe("JOB-7: jobs as commands", () => {
     const ids = [];
     for (let at = 0; at < 5; at += 1) ids.push((await add("sh", "--project", "many", "--", "sleep", "600")).id);
     const running = async () => (await scene.data(["job", "list", "--state", "running"])).jobs.length;
-    await expect.poll(running, { timeout: 60_000 }).toBe(3);
+    await expect.poll(running, { timeout: 240_000 }).toBe(3);
     worker.kill("SIGTERM");
     expect((await over).exit).toBe(0);
     const { jobs } = await scene.data(["job", "list", "--project", "many"]);

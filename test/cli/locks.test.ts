@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 async function inLine(key: string, count: number): Promise<void> {
-  await vi.waitUntil(async () => (await scene.inspect(key)).waiters.length === count, 60_000);
+  await vi.waitUntil(async () => (await scene.inspect(key)).waiters.length === count, 240_000);
 }
 
 function keys(value: Json): string[] {
@@ -126,7 +126,7 @@ describe("CLI-2: shapes", () => {
     const found = await vi.waitUntil(async () => {
       const seen = await scene.data(["explain", "why/here"]);
       return seen.line.length === 2 && seen;
-    }, 60_000);
+    }, 240_000);
     expect(keys(found)).toEqual(["resource", "status", "holders", "line", "history"]);
     expect(found.holders[0]).toMatchObject({ owner: "agent:holder", relation: "here", state: "held" });
     expect(found.holders[0].lease_remaining_s).toBeGreaterThan(0);
@@ -219,7 +219,7 @@ describe("CLI-4: exit codes", () => {
 
   it("80 for a lease that is over, and then it can be stolen", async () => {
     const { grants } = await scene.data(["lock", "acquire", "short", "--ttl", "1s"]);
-    await vi.waitUntil(async () => (await scene.inspect("short")).state === "expired", 60_000);
+    await vi.waitUntil(async () => (await scene.inspect("short")).state === "expired", 240_000);
     const [renewed, verified] = await Promise.all([
       scene.json(["lock", "renew", "short"]),
       scene.json(["lock", "verify", "short", "--fence", String(grants[0].fencing_token)]),

@@ -116,7 +116,7 @@ describe("run --stage", PATIENTLY, () => {
   it("FENCE-6 publishes nothing when the lock was lost", async () => {
     await using scene = new RunScene();
     fill(scene, "work/dir", OLD);
-    const run = scene.run(["--stage", "work/dir", "--ttl", "2s", "site"], "rm *; echo ready; sleep 100");
+    const run = scene.run(["--stage", "work/dir", "--ttl", "12s", "site"], "rm *; echo ready; sleep 100");
     await run.says(/ready/);
     await (await scene.open()).break("site", { reason: "test" });
     expect(await run.finished).toBe(81);

@@ -80,7 +80,7 @@ describe("run and what its command leaves behind", PATIENTLY, () => {
   it("RUN-1 LOCK-6 --linger does not outlast the lease", async () => {
     await using scene = new RunScene();
     const admin = await scene.open({ owner: "admin:test" });
-    const run = scene.run(["k", "--linger", "--ttl", "5s"], `sleep 1000 & echo "$!"`);
+    const run = scene.run(["k", "--linger", "--ttl", "12s"], `sleep 1000 & echo "$!"`);
     const pid = scene.keep(Number(await run.says(/(\d+)\n/)));
     await admin.break("k", { reason: "test" });
     expect(await run.ended).toBe(81);

@@ -26,10 +26,9 @@ describe("run whose runner is killed", PATIENTLY, () => {
     it(`RUN-1 STALE-1 ${key}: held, expired or not, until the last process has ended`, async () => {
       await using scene = new RunScene();
       const holdfast = await scene.open({ profiles: PROFILES, grace: "10ms" });
-      const run = scene.run([key, "--ttl", "3s"], `echo "cmd $$"; ${LEAVER}`);
+      const run = await scene.orphaned([key, "--ttl", "4s"], `echo "cmd $$"; ${LEAVER}`, /^\d+\n/m, /cmd \d+\n/);
       const leaver = scene.keep(Number(await run.says(/^(\d+)\n/m)));
       const command = scene.keep(Number(await run.says(/cmd (\d+)/)));
-      await killRunner(run);
       expect(await holdfast.tryAcquire(key)).toBeNull();
       await until("expired", async () => (await commandOf(holdfast, key)) === "expired");
       expect(await holdfast.tryAcquire(key)).toBeNull();

@@ -106,7 +106,7 @@ describe("run", PATIENTLY, () => {
   it("RUN-1 stops and continues the command, and keeps the lease meanwhile", async () => {
     await using scene = new RunScene();
     const holdfast = await scene.open();
-    const run = scene.holdfast(["run", "k", "--ttl", "5s", "--", process.execPath, LISTENER]);
+    const run = scene.holdfast(["run", "k", "--ttl", "15s", "--", process.execPath, LISTENER]);
     const pid = scene.keep(Number(await run.says(/ready (\d+)\n/)));
     run.signal("SIGTSTP");
     await until("the command stands still", () => stateOf(pid) === "T");

@@ -63,14 +63,15 @@ describe("TREE-6, CLI-2: snapshots from the command line", () => {
   });
 
   it("TREE-4 exit code 83 while somebody writes", async () => {
-    for (let at = 0; at < 3_000; at += 1) writeFileSync(payload(`f${at}`), `${at}`);
-    let count = 0;
-    const writer = setInterval(() => {
-      count += 1;
-      writeFileSync(payload("f1"), `${count}`);
-    }, 1);
-    const refused = await scene.json(["snapshot"]);
-    clearInterval(writer);
+    const preload = join(scene.dir, "writer.cjs");
+    // Whenever the command has looked at the file, somebody writes to it: no schedule lets a quiet moment come about.
+    writeFileSync(
+      preload,
+      `const fs = require("node:fs"); const { lstatSync, appendFileSync } = fs;
+       fs.lstatSync = (path, ...rest) => { const stats = lstatSync(path, ...rest); if (path === ${JSON.stringify(payload("a"))}) appendFileSync(path, "x"); return stats; };`,
+    );
+    const refused = await scene.json(["snapshot"], { preload });
+    expect(readFileSync(payload("a"), "utf8")).toMatch(/^onex+$/);
     expect(refused).toMatchObject({ exit: 83, error: { code: "E_CONSISTENCY_UNAVAILABLE", retryable: true } });
     expect((await scene.data(["history"])).snapshots).toEqual([]);
   });

@@ -10,9 +10,10 @@ import { type Holdfast, type HoldfastOptions, openHoldfast } from "../../dist/in
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 /** For tests that start processes: most of their time may go into that on a busy machine. */
-export const PATIENTLY = { timeout: 120_000, concurrent: true };
+export const PATIENTLY = { timeout: 300_000, concurrent: true };
 
-const GIVE_UP_MS = 60_000;
+const GIVE_UP_MS = 120_000;
+const LEASE_IS_OVER = 80;
 
 /** Resolves when it is so, and fails when it never is. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -20,18 +21,36 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
     if (performance.now() > limit) throw new Error(`never: ${what}`);
 }
 
-/** T for stopped, Z for ended but not asked for, "" for gone. */
-export function stateOf(pid: number): string {
+/** The line of the system about a process; "" when there is none. */
+function statOf(pid: number): string {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.charAt(stat.lastIndexOf(")") + 2);
+    return readFileSync(`/proc/${pid}/stat`, "latin1");
   } catch {
     return "";
   }
 }
 
+/** What is in such a line behind the name: the state first. */
+function factsIn(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** T for stopped, Z for ended but not asked for, "" for gone. */
+export function stateOf(pid: number): string {
+  return factsIn(statOf(pid))[0] ?? "";
+}
+
+const FLAGS = 6;
+const IS_EXITING = 0x4;
+
+/** Ended, or on its way out: then it runs nothing of its own any more, and its locks are free before it is seen to have ended. */
+export function tellsOfNobody(stat: string): boolean {
+  const facts = factsIn(stat);
+  return ["", "Z", "X"].includes(facts[0] ?? "") || (Number(facts[FLAGS]) & IS_EXITING) !== 0;
+}
+
 export function isGone(pid: number): boolean {
-  return ["", "Z", "X"].includes(stateOf(pid));
+  return tellsOfNobody(statOf(pid));
 }
 
 export interface RunSettings {
@@ -133,6 +152,30 @@ export class RunScene {
     return this.holdfast(["run", ...flags, "--", "sh", "-c", script], settings);
   }
 
+  /**
+   * The same, once its command has said all of this. One that lost its lease before, because the machine slept longer than
+   * the lease is, is begun again.
+   */
+  async begun(flags: readonly string[], script: string, ...words: readonly RegExp[]): Promise<Run> {
+    for (;;) {
+      const run = this.run(flags, script);
+      const hasSaid = (): boolean => words.every((what) => what.test(run.out));
+      const isOver = (): boolean => run.child.exitCode !== null || run.child.signalCode !== null;
+      await until(`${words.join()} of a run`, () => hasSaid() || isOver());
+      if (hasSaid() && !isOver()) return run;
+      if ((await run.finished) !== LEASE_IS_OVER) throw new Error(`it ended by itself: ${run.out} ${run.err}`);
+    }
+  }
+
+  /** The same, and its runner was killed while it held: without a moment to clean up. */
+  async orphaned(flags: readonly string[], script: string, ...words: readonly RegExp[]): Promise<Run> {
+    for (;;) {
+      const run = await this.begun(flags, script, ...words);
+      run.signal("SIGKILL");
+      if ((await run.ended) === "SIGKILL") return run;
+    }
+  }
+
   path(name: string): string {
     return join(this.dir, name);
   }
@@ -160,7 +203,7 @@ export class RunScene {
     for (const pid of this.#strays) killQuietly(pid);
     await Promise.all(this.#runs.map((run) => run.ended));
     await Promise.all(this.#open.map((holdfast) => holdfast.close()));
-    rmSync(this.dir, { recursive: true, force: true });
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

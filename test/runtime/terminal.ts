@@ -12,6 +12,9 @@ export const CTRL_C = "\x03";
 export const CTRL_Z = "\x1a";
 export const CTRL_BACKSLASH = "\x1c";
 
+/** Of a bash that has read no file. */
+export const PROMPT = /bash-[\d.]+[$#] $/;
+
 export class Terminal {
   readonly #script: ChildProcess;
   #screen = "";
@@ -32,6 +35,16 @@ export class Terminal {
   async type(text: string, answer: RegExp): Promise<string> {
     this.#seen = this.#screen.length;
     this.#script.stdin?.write(text);
+    return this.sees(answer);
+  }
+
+  /** Types, and waits for the answer and for the shell behind it: what is typed earlier may go to whoever is on his way out. */
+  command(text: string, answer: RegExp): Promise<string> {
+    return this.type(text, new RegExp(`${answer.source}[\\s\\S]*${PROMPT.source}`));
+  }
+
+  /** Waits for an answer to what was typed last. */
+  async sees(answer: RegExp): Promise<string> {
     await until(`${answer} on the screen: ${this.#screen}`, () => answer.test(this.#screen.slice(this.#seen)));
     const found = answer.exec(this.#screen.slice(this.#seen));
     return found?.[1] ?? found?.[0] ?? "";

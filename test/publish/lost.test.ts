@@ -8,7 +8,7 @@ import { scratchFolder } from "../crash/sweep.js";
 import { prepare } from "./sweep.js";
 import { debrisAt, KEY, removeScene, type Scene, treeOf, verifiedVersion } from "./world.js";
 
-const TTL = 30_000;
+const TTL = 24 * 3_600_000;
 
 describe.each(["sqlite", "file"] as const)("on the %s store", (kind) => {
   let base: string;

@@ -23,12 +23,12 @@ it.each(["sqlite", "file"] as const)(
     const scene = await prepare(base, { kind, replaces: true });
     const doomed = await scene.open("agent:doomed");
     const keeper = await scene.open("user:keeper");
-    const lease = await doomed.acquire(KEY, { ttl: 30_000 });
+    const lease = await doomed.acquire(KEY, { ttl: "24h" });
     const never = publish(lease, scene.target, async (stage) => {
       await treeOf("new")(stage);
       expect(await findUnfinished(keeper)).toEqual([]);
       expect(await settleUnfinished(keeper)).toEqual([]);
-      scene.pass(40_000);
+      scene.pass(25 * 3_600_000);
       await keeper.recover(KEY);
       expect(await findUnfinished(keeper)).toMatchObject([{ kind: "publish_left", manifest: { state: "pending" } }]);
       expect(await settleUnfinished(keeper)).toMatchObject([{ state: "aborted", cleared: true }]);

@@ -1,4 +1,5 @@
 /** Quiesced or not, whose lock, and what a stale token leaves. */
+import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
   existsSync,
@@ -33,6 +34,18 @@ async function codeOf(work: Promise<unknown>): Promise<string | null> {
 /** Enough files for the event loop to come in between, where `meddle` is called. */
 function many(): void {
   scene.write(Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`d${at % 9}/f${at}`, `content ${at}`])));
+}
+
+/** Somebody else ends the lock of the worktree and takes it, by the time this returns. */
+function steal(root: string): void {
+  const library = new URL("../../dist/index.js", import.meta.url).href;
+  const script = `
+    import { openHoldfast } from ${JSON.stringify(library)};
+    const holdfast = await openHoldfast({ root: ${JSON.stringify(root)}, owner: "admin:two", heart: "loop" });
+    await holdfast.break("worktree:main", { reason: "for the test" });
+    await holdfast.acquire("worktree:main", { detached: true, ttl: "1h" });
+    await holdfast.close();`;
+  execFileSync(process.execPath, ["--input-type=module", "-e", script]);
 }
 
 describe("TREE-4: a snapshot is quiesced, or says that it is not", () => {
@@ -149,13 +162,11 @@ describe("TREE-3: whose lock", () => {
       scene.write({ file: "two" });
       many();
       const before = outlineOf(scene.payload);
-      const { holdfast } = await scene.another("admin:two");
-      const lease = await scene.holdfast.acquire("worktree:main");
-      let theft: Promise<unknown> | null = null;
+      const lease = await scene.holdfast.acquire("worktree:main", { ttl: "1h" });
+      let isStolen = false;
       const onProgress = (): void => {
-        theft ??= holdfast
-          .break("worktree:main", { reason: "for the test" })
-          .then(() => holdfast.acquire("worktree:main"));
+        if (!isStolen) steal(scene.root);
+        isStolen = true;
       };
       const options = { token: lease.token, onProgress };
       const work =
@@ -163,7 +174,7 @@ describe("TREE-3: whose lock", () => {
           ? scene.worktrees.take("main", options)
           : scene.worktrees.restore.inPlace(first.snapshot_id, "main", options);
       expect(await codeOf(work)).toBe("E_FENCING_MISMATCH");
-      await theft;
+      expect(isStolen).toBe(true);
       expect(staging()).toEqual([]);
       expect(scene.worktrees.list().map((each) => each.snapshot_id)).toEqual([first.snapshot_id]);
       expect(outlineOf(scene.payload)).toEqual(before);

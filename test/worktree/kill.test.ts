@@ -8,7 +8,7 @@ describe("TREE-5, TREE-8: killed at any operation, a verb leaves the old state o
     ["restore-new", 23],
     ["restore-inplace", 37],
     ["gc", 7],
-  ] as const satisfies readonly (readonly [Verb, number])[])("%s", { timeout: 240_000 }, async (verb, every) => {
+  ] as const satisfies readonly (readonly [Verb, number])[])("%s", { timeout: 600_000 }, async (verb, every) => {
     const stage = await prepareStage(verb);
     expect(await killEverywhere(stage, { every, from: 2 })).toBeGreaterThan(2);
     await failEverywhere(stage, "ENOSPC", { every: 2 * every, from: 5 });

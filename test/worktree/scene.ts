@@ -55,7 +55,7 @@ export async function openScene({
     another: open,
     async close() {
       for (const each of opened) await each.close();
-      rmSync(root, { recursive: true, force: true });
+      rmSync(root, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

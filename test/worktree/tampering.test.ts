@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => scene.close());
 
 describe("TREE-6: verify", () => {
-  it("finds a flipped bit in every file of the store, and names where", { timeout: 120_000 }, async () => {
+  it("finds a flipped bit in every file of the store, and names where", { timeout: 300_000 }, async () => {
     variedTree(scene.payload);
     await scene.worktrees.take("main");
     scene.write({ "a.txt": "other", "new/one": "new" });

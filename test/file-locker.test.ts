@@ -103,7 +103,7 @@ describe("LOCK-17 file locker: who excludes whom", () => {
     let entries = 0;
     const worker = async (locker: FileLocker): Promise<void> => {
       for (let i = 0; i < 10; i++) {
-        const guard = await locker.lockExclusive("counter", { timeoutMs: 20_000 });
+        const guard = await locker.lockExclusive("counter", { timeoutMs: 240_000 });
         most = Math.max(most, ++inside);
         await new Promise(setImmediate);
         inside--;
@@ -228,7 +228,7 @@ describe("LOCK-17 file locker: the end of a lock", () => {
     async (mode) => {
       const child = await startHolder("build", mode);
       expect(await ours.tryLockExclusive("build")).toBeNull();
-      const wait = ours.lockExclusive("build", { timeoutMs: 10_000 });
+      const wait = ours.lockExclusive("build", { timeoutMs: 240_000 });
       child.kill("SIGKILL");
       expect((await wait).name).toBe("build");
     },
@@ -262,11 +262,13 @@ describe("LOCK-17 file locker: the lock file", () => {
 
   it("LOCK-17 replaced under a waiter: it waits for the holder of the new file too", async () => {
     const holder = await ours.lockExclusive("build");
-    const wait = theirs.lockExclusive("build", { timeoutMs: 150 });
+    const refused = expect(theirs.lockExclusive("build", { timeoutMs: 150 })).rejects.toMatchObject({
+      code: "E_LOCK_TIMEOUT",
+    });
     unlinkSync(holder.path);
     const newcomer = await ours.lockExclusive("build");
     holder.release();
-    await expect(wait).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
+    await refused;
     newcomer.release();
   });
 

@@ -76,7 +76,7 @@ describe("holdfast deliverable", () => {
     expect((await holdfast(cwd, "deliverable", "unlock", "DEL-08-05", ...one)).exit).toBe(81);
     const nothing = await holdfast(cwd, "deliverable", "recover", "DEL-08-05", "--json");
     expect([nothing.exit, nothing.json.data]).toEqual([0, { folder, recovered: null }]);
-  }, 60_000);
+  }, 300_000);
 
   it("DELIV-3 DELIV-4: binds to a process, recovers a corrupt lock, terminates", async () => {
     const folder = newFolder();
@@ -103,7 +103,7 @@ describe("holdfast deliverable", () => {
     expect(readdirSync(folder).sort()).toEqual(["_LOCK.log.jsonl", "_STATUS.md", "drafts"]);
     expect(readLog(folder).at(-1)?.action).toBe("terminated");
     expect((await holdfast(folder, "deliverable", "lock", "missing", "--json")).exit).toBe(89);
-  }, 60_000);
+  }, 300_000);
 
   it("CLI-5: says to a person who holds it, since when, for how long, and what to do", async () => {
     const folder = newFolder();
@@ -115,7 +115,7 @@ describe("holdfast deliverable", () => {
     const { stdout } = await holdfast(folder, "deliverable", "status", ".");
     expect(stdout).toMatch(/^held DEL-08-05\n/);
     expect(stdout).toContain("none: only the lease counts");
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("holdfast selftest and doctor", () => {
@@ -133,7 +133,7 @@ describe("holdfast selftest and doctor", () => {
     expect(selftest.checks.filter(({ result }) => result === "failed")).toEqual([]);
     expect([exit, selftest.ok, readdirSync(dir)]).toEqual([0, true, []]);
     expect((await holdfast(dir, "selftest", "missing", "--json")).exit).toBe(89);
-  }, 60_000);
+  }, 300_000);
 
   it("TREE-10: doctor tells, --strict fails on warnings, --repair mends and tells, a bad config is a finding", async () => {
     const dir = workspace();
@@ -148,7 +148,7 @@ describe("holdfast selftest and doctor", () => {
     await one.acquire("t/y", { detached: true, ttl: "1s" });
     await one.close();
     await expect
-      .poll(async () => (await holdfast(dir, "doctor", "--strict", "--json")).exit, { timeout: 30_000, interval: 200 })
+      .poll(async () => (await holdfast(dir, "doctor", "--strict", "--json")).exit, { timeout: 240_000, interval: 200 })
       .toBe(65);
     const found = await holdfast(dir, "doctor", "--json");
     expect([found.exit, found.json.data]).toMatchObject([
@@ -165,5 +165,5 @@ describe("holdfast selftest and doctor", () => {
     const broken = await holdfast(dir, "doctor", "--json");
     expect([broken.exit, broken.json.data]).toMatchObject([65, { findings: [{ code: "CONFIG_INVALID" }] }]);
     expect(readFileSync(join(dir, "holdfast.config.json"), "utf8")).toBe("{");
-  }, 60_000);
+  }, 300_000);
 });

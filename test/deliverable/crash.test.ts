@@ -31,6 +31,6 @@ describe("DELIV-1: killed before and after file operations", () => {
         await killAt(name, at, at === count ? "after" : "before", "kill");
       });
     },
-    60_000,
+    300_000,
   );
 });

@@ -107,7 +107,8 @@ describe("LIB-1 OpenTelemetry", () => {
   it("LIB-1 records how long a wait in line was, as a metric and as a span with the keys", async () => {
     listen();
     const first = await theirs.acquire("project:a");
-    const second = ours.acquire("project:a", { wait: "5s" });
+    const second = ours.acquire("project:a", { wait: "1h" });
+    while ((await theirs.inspect("project:a")).waiters.length === 0) await new Promise(setImmediate);
     await new Promise((resolve) => setTimeout(resolve, 30));
     await first.release();
     await (await second).release();

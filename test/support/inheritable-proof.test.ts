@@ -50,6 +50,6 @@ describe("a proof of life that is inherited", () => {
     await ended;
     expect(life()).toBe("alive");
     process.kill(Number(pid), "SIGKILL");
-    await expect.poll(life, { timeout: 20_000 }).toBe("dead");
+    await expect.poll(life, { timeout: 120_000 }).toBe("dead");
   });
 });

@@ -650,6 +650,14 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/dal.test.ts"], only: "in the middle of a write" },
   },
   {
+    name: "postgres-doctor-tokens",
+    about: "PostgreSQL: the doctor takes tokens that open something for orphans",
+    file: "src/doctor/checks/kept-tokens.ts",
+    find: "inspect(kept.resource as Key, [opens]);",
+    replace: "inspect(kept.resource as Key);",
+    tests: { files: ["test/postgres/doctor.test.ts"], only: "kept tokens" },
+  },
+  {
     name: "postgres-pooler",
     about: "PostgreSQL: a process listens through a pooler",
     file: "src/store/postgres/wake-ups.ts",

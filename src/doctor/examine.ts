@@ -8,9 +8,10 @@ import { createSystemClock } from "../support/clock.js";
 import type { HoldfastError } from "../support/errors.js";
 import { holderIdOf } from "../support/machine.js";
 import { newNonce } from "../support/proof-of-life.js";
-import { storeMark, type Workspace } from "../workspace/find.js";
+import type { Workspace } from "../workspace/find.js";
 import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
+import { databaseServer } from "./checks/database-server.js";
 import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
 import { keptTokens } from "./checks/kept-tokens.js";
@@ -28,6 +29,7 @@ import { FINDINGS, type Finding } from "./finding.js";
 export const CHECKS: readonly Check[] = [
   workspaceConfig,
   storeFiles,
+  databaseServer,
   fileSystem,
   guardFiles,
   unreadableRecords,
@@ -86,13 +88,13 @@ async function lookAt(
     for (const check of checks) found.push(...(await lookOnce(check, patient)));
     return [...new Map(found.map((each) => [`${each.code} ${each.message}`, each])).values()];
   } finally {
-    if (typeof patient.store !== "string" && "close" in patient.store) patient.store.close();
+    if (typeof patient.store !== "string" && "close" in patient.store) await patient.store.close();
   }
 }
 
 async function admit(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<Patient> {
   const store = await examineStore(workspace.store).catch((error: unknown) => error as Error);
-  const none = storeMark(workspace.store) === null ? "elsewhere" : "missing";
+  const none = workspace.store.startsWith("memory:") ? "elsewhere" : "missing";
   return { workspace, clock: createSystemClock(), env, store: store ?? none };
 }
 

@@ -28,12 +28,22 @@ export const FINDINGS = {
   STORE_NOT_EXAMINED: {
     category: "store",
     severity: "info",
-    meaning: "The store does not lie in files of this machine, so its inside was not looked at.",
+    meaning: "The store lives in the memory of a process, so its inside was not looked at.",
   },
   STORE_NEWER: {
     category: "store",
     severity: "error",
     meaning: "The store was written by a newer version of holdfast.",
+  },
+  STORE_OUTDATED: {
+    category: "store",
+    severity: "warning",
+    meaning: "The functions in the database are not those of this version.",
+  },
+  STORE_FORGETFUL: {
+    category: "store",
+    severity: "warning",
+    meaning: "The database server does not wait for its disk, so a crash may lose grants that were given.",
   },
   STORE_UNREADABLE: {
     category: "store",

@@ -23,6 +23,7 @@ export async function* treesOf({ reader }: Examination): AsyncGenerator<TreeCont
 
 /** "unknown" wherever nothing can be proven. */
 export function lifeOf({ proofs }: Examination, of: Grant | Ticket): Life {
+  if (proofs === null) return "unknown";
   const stamp = "renewedAt" in of ? of.renewedAt : of.refreshedAt;
   if (stamp.bootId !== thisMachine().bootId) return "unknown";
   switch (of.proof.kind) {

@@ -189,8 +189,11 @@ export interface BadEntry {
 
 /** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair. */
 interface Upkeep {
-  /** Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many. */
-  clearUnreadable(resource: Key, party: Party): Promise<number>;
+  /**
+   * Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many.
+   * Left out on a server: nobody knows there whether the holder lives.
+   */
+  clearUnreadable?(resource: Key, party: Party): Promise<number>;
   /** Takes places in line away that have lapsed. Returns how many. */
   dropStaleTickets(tree: Key): Promise<number>;
 }
@@ -200,13 +203,23 @@ export interface Examination {
   readonly reader: Reader;
   readonly manifests: Pick<Manifests, "list">;
   readonly settings: Settings;
-  /** Where its proofs of life lie. */
-  readonly proofs: string;
+  /** Where its proofs of life lie; null on a server, which takes nobody's word for a death. */
+  readonly proofs: string | null;
   /** The files whose kernel locks guard it. */
   readonly guards: readonly string[];
   /** What is wrong with the files themselves, in words. */
   integrity(): readonly string[];
-  close(): void;
+  /** Of a store on a server. */
+  readonly server?: ServerFacts;
+  close(): void | Promise<void>;
+}
+
+/** What a server says of itself. */
+interface ServerFacts {
+  /** Its functions are not those of this version. */
+  readonly isOutdated: boolean;
+  /** Settings under which it forgets in a crash what it has promised. */
+  readonly forgetful: readonly string[];
 }
 
 /** Wakes whoever waits for a change: in this process at once, in others through the system. */

@@ -74,8 +74,8 @@ function noSuchStore(url: string): HoldfastError {
 }
 
 /**
- * Looks at a store without changing anything about it. Null when there is none yet, or none of a kind that lies in files.
- * `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT`, `E_IO`
+ * Looks at a store without changing anything about it. Null when there is none yet, or only in a process.
+ * `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT`, `E_STORE_UNAVAILABLE`, `E_IO`
  */
 export async function examineStore(url: string): Promise<Examination | null> {
   const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
@@ -87,6 +87,11 @@ export async function examineStore(url: string): Promise<Examination | null> {
     case "sqlite": {
       const { examineSqliteStore } = await import("./sqlite/examine.js");
       return examineSqliteStore(place);
+    }
+    case "postgres":
+    case "postgresql": {
+      const { examinePostgresStore } = await import("./postgres/examine.js");
+      return examinePostgresStore(url);
     }
     default:
       return null;

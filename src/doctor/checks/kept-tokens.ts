@@ -21,8 +21,8 @@ export const keptTokens: Check = {
     const orphans: FoundToken[] = [];
     for (const kept of allTokens(patient.env, patient.workspace.where)) {
       if (now - Date.parse(kept.created_at) < ON_ITS_WAY_MS) continue;
-      const { grants } = await store.reader.inspect(kept.resource as Key);
       const opens = hashLeaseToken(kept.lease_token);
+      const { grants } = await store.reader.inspect(kept.resource as Key, [opens]);
       if (!grants.some(({ tokenHash }) => tokenHash === opens)) orphans.push(kept);
     }
     const old = orphans.filter(({ created_at }) => now - Date.parse(created_at) > NEVER_AFTER_MS);

@@ -13,9 +13,10 @@ export const oldProofs: Check = {
   name: "proofs of life",
   async look(patient): Promise<readonly Diagnosis[]> {
     const store = storeOf(patient);
-    if (store === null) return [];
+    if (store === null || store.proofs === null) return [];
+    const { proofs } = store;
     // Looked for first: whoever takes a lock meanwhile is alive.
-    const dead = namesIn(store.proofs).filter((name) => lifeOfFile(join(store.proofs, name)) === "dead");
+    const dead = namesIn(proofs).filter((name) => lifeOfFile(join(proofs, name)) === "dead");
     if (dead.length === 0) return [];
     const named = new Set<string>();
     for await (const { grants, waiters, unreadable } of treesOf(store)) {
@@ -27,10 +28,10 @@ export const oldProofs: Check = {
     return [
       {
         code: "PROOF_ORPHAN",
-        message: `${orphans.length} proofs of life in ${store.proofs} are of dead processes that hold nothing`,
+        message: `${orphans.length} proofs of life in ${proofs} are of dead processes that hold nothing`,
         next: ["Nothing needs to be done: they are swept after a day. `holdfast doctor --repair` removes them now."],
         async repair() {
-          for (const name of orphans) removeQuietly(join(store.proofs, name));
+          for (const name of orphans) removeQuietly(join(proofs, name));
           return `removed ${orphans.length} proofs of life`;
         },
       },

@@ -17,8 +17,8 @@ export const storeFiles: Check = {
       return [
         {
           code: "STORE_NOT_EXAMINED",
-          message: `${workspace.where} does not lie in files of this machine`,
-          next: ["Use the tools of its database to look into it."],
+          message: `${workspace.where} lives in the memory of a process`,
+          next: ["Look at it from that process."],
         },
       ];
     if (store instanceof Error) return [cannotOpen(store)];

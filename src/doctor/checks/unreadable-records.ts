@@ -5,7 +5,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { UnreadableGrant } from "../../lock/grant.js";
-import type { Examination } from "../../store/contract.js";
 import { lifeOfFile } from "../../support/proof-of-life.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
@@ -19,7 +18,7 @@ export const unreadableRecords: Check = {
     for await (const { unreadable } of treesOf(store))
       for (const each of unreadable) found.set(`${each.resource} ${each.isNewer ?? false}`, each);
     if (found.size === 0) return [];
-    const living = livingIn(store);
+    const living = store.proofs === null ? null : livingIn(store.proofs);
     return [...found.values()].map((each) => (each.isNewer ? newer(each) : broken(each, living)));
   },
 };
@@ -29,8 +28,14 @@ function newer({ resource, why }: UnreadableGrant): Diagnosis {
   return { code: "RECORD_NEWER", message, next: ["Update holdfast, or let the newer one release it."] };
 }
 
-function broken({ resource, why }: UnreadableGrant, living: number): Diagnosis {
+function broken({ resource, why }: UnreadableGrant, living: number | null): Diagnosis {
   const message = `a grant on ${resource} cannot be read: ${why}`;
+  if (living === null)
+    return {
+      code: "RECORD_UNREADABLE",
+      message: `${message}; whether its holder lives is not known`,
+      next: ["Find out whose it is; then an administrator of the database deletes its row in holdfast.grants."],
+    };
   if (living > 0)
     return {
       code: "RECORD_UNREADABLE",
@@ -42,14 +47,14 @@ function broken({ resource, why }: UnreadableGrant, living: number): Diagnosis {
     message,
     next: ["holdfast doctor --repair ends it, and says so in the audit trail."],
     async repair({ store, party }) {
-      const count = (await store.upkeep?.clearUnreadable(resource, party)) ?? 0;
+      const count = (await store.upkeep?.clearUnreadable?.(resource, party)) ?? 0;
       return `ended ${count} unreadable on ${resource}`;
     },
   };
 }
 
 /** How many processes prove to be alive here. */
-function livingIn({ proofs }: Examination): number {
+function livingIn(proofs: string): number {
   return namesIn(proofs).filter((name) => lifeOfFile(join(proofs, name)) === "alive").length;
 }
 

@@ -72,15 +72,29 @@ async function versionOf(client: pg.Client): Promise<number | null> {
 }
 
 async function pendingSteps(client: pg.Client, version: number | null): Promise<MigrationStep[]> {
-  const scripts = readdirSync(SCRIPTS)
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => step(name, readFileSync(new URL(name, SCRIPTS), "utf8")));
-  const functions = scripts.filter(({ about }) => versionOfScript(about) === null);
-  const mark = hash("sha256", functions.map(({ statements }) => statements).join("\n"), "hex");
+  const scripts = readScripts();
+  const functions = scripts.filter(isFunctions);
+  const mark = functionsMark();
   if (version === VERSION && mark === (await markOf(client))) return [];
   const tables = scripts.filter(({ about }) => (versionOfScript(about) ?? 0) > (version ?? 0));
   return [...tables, ...functions, step("mark", `update holdfast.store set functions_hash = '${mark}'`)];
+}
+
+function readScripts(): MigrationStep[] {
+  return readdirSync(SCRIPTS)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => step(name, readFileSync(new URL(name, SCRIPTS), "utf8")));
+}
+
+function isFunctions({ about }: MigrationStep): boolean {
+  return versionOfScript(about) === null;
+}
+
+/** What a store has on record that has the functions of this version. */
+export function functionsMark(): string {
+  const functions = readScripts().filter(isFunctions);
+  return hash("sha256", functions.map(({ statements }) => statements).join("\n"), "hex");
 }
 
 async function markOf(client: pg.Client): Promise<string | undefined> {

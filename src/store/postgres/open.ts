@@ -18,7 +18,7 @@ import { createNamedLeases } from "./named-leases.js";
 import { createReader } from "./reader.js";
 import { createTransactions } from "./transactions.js";
 
-interface ToldStore {
+export interface ToldStore {
   readonly store_id: string;
   readonly levels: readonly string[];
   readonly profile_prefixes: readonly string[];
@@ -30,18 +30,20 @@ export async function openPostgresStore(url: string, stated: Partial<Settings>, 
   try {
     assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
     const told = await meet(connection, firstSettings(stated));
-    const settings: Settings = {
-      levels: told.levels,
-      profiles: Object.fromEntries(
-        told.profile_prefixes.map((prefix, at) => [prefix, told.profile_names[at] ?? "default"]),
-      ),
-    };
+    const settings = settingsOf(told);
     assertAgree(settings, stated);
     return createStore(url, connection, told.store_id, settings, clock);
   } catch (error) {
     await connection.close();
     throw error;
   }
+}
+
+export function settingsOf({ levels, profile_prefixes, profile_names }: Omit<ToldStore, "store_id">): Settings {
+  return {
+    levels,
+    profiles: Object.fromEntries(profile_prefixes.map((prefix, at) => [prefix, profile_names[at] ?? "default"])),
+  };
 }
 
 function meet(connection: Connection, { levels, profiles }: Settings): Promise<ToldStore> {
@@ -64,6 +66,9 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     fence: createFence(connection, storeId, clock),
     transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
+    upkeep: {
+      dropStaleTickets: (tree) => connection.ask<number>(() => call("drop_stale_tickets", { tree, store: storeId })),
+    },
     namedLeases: createNamedLeases(connection, storeId),
     wakeUps,
     manifests: null,

@@ -12,6 +12,8 @@ interface ToldInspection extends TellsTime {
   readonly grants: readonly ToldGrant[];
   readonly waiters: readonly ToldTicket[];
   readonly unreadable: readonly Key[];
+  /** Those of them that a newer version wrote. */
+  readonly newer: readonly Key[];
   readonly fencing_token: number;
 }
 
@@ -23,7 +25,11 @@ export function createReader(connection: Connection, store: string, settings: Se
         resource,
         grants: readGrants(told, clock),
         waiters: readTickets(told, clock),
-        unreadable: told.unreadable.map((key) => ({ resource: key, why: "written by a newer version, or damaged" })),
+        unreadable: told.unreadable.map((key) =>
+          told.newer.includes(key)
+            ? { resource: key, why: "written by a newer version", isNewer: true }
+            : { resource: key, why: "damaged" },
+        ),
         fencingToken: told.fencing_token,
         settings,
       };

@@ -59,6 +59,21 @@ begin
     else json_build_object('contention', report) end::text);
 end $$;
 
+-- Takes places away that nobody stands in. They hold nobody up; this is for tidiness.
+create or replace function holdfast.drop_stale_tickets(tree text, store uuid default null) returns integer
+language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+  dropped integer;
+begin
+  perform holdfast.check_key(tree, 'tree');
+  perform holdfast.enter(array[tree]);
+  delete from holdfast.tickets t where t.tree = tree and not holdfast.stands(t, holdfast.now_ms());
+  get diagnostics dropped = row_count;
+  return dropped;
+end $$;
+
 -- Wakes whoever can go once `gone` is no longer held and `come` is.
 create or replace function holdfast.wake_after(
   tickets holdfast.tickets[], held holdfast.grants[], gone holdfast.grants[], come holdfast.grants[], leaving text,

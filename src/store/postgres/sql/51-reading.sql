@@ -14,6 +14,8 @@ begin
     'grants', holdfast.grants_json(near.grants, holdfast.seals(tokens)),
     'waiters', (select coalesce(json_agg(holdfast.ticket_json(t) order by t.number, t.ticket_id), '[]') from unnest(tickets) t),
     'unreadable', to_json(near.unreadable),
+    'newer', array(select g.resource from holdfast.grants g
+      where g.resource = any (near.unreadable) and g.schema_version > 1),
     'fencing_token', coalesce((select x.fence from holdfast.trees x where x.tree = holdfast.tree_of(key)), 0));
 end $$;
 

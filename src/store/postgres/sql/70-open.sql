@@ -3,6 +3,16 @@ create or replace function holdfast.version() returns integer
 language sql stable security definer set search_path = holdfast, pg_temp as
 $$ select schema_version from holdfast.store $$;
 
+-- The store and what the server says of itself, for who only looks.
+create or replace function holdfast.described() returns json
+language sql stable security definer set search_path = holdfast, pg_temp as
+$$ select json_build_object('store_id', s.store_id, 'levels', to_json(s.levels),
+     'profile_prefixes', to_json(s.profile_prefixes), 'profile_names', to_json(s.profile_names),
+     'functions_hash', s.functions_hash, 'fsync', current_setting('fsync'),
+     'synchronous_commit', current_setting('synchronous_commit'),
+     'full_page_writes', current_setting('full_page_writes'))
+   from holdfast.store s $$;
+
 create or replace function holdfast.open(levels text[], profile_prefixes text[], profile_names text[]) returns json
 language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable

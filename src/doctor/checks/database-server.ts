@@ -1,0 +1,25 @@
+/** A store on a server: it has the functions of this version, and keeps what it has promised. */
+import { type Check, type Diagnosis, storeOf } from "../check.js";
+
+export const databaseServer: Check = {
+  name: "database server",
+  look(patient): readonly Diagnosis[] {
+    const server = storeOf(patient)?.server;
+    if (server === undefined) return [];
+    const { where } = patient.workspace;
+    const found: Diagnosis[] = [];
+    if (server.isOutdated)
+      found.push({
+        code: "STORE_OUTDATED",
+        message: `the functions on ${where} are not those of this version`,
+        next: ["holdfast migrate --dry-run shows what is pending, holdfast migrate does it."],
+      });
+    if (server.forgetful.length > 0)
+      found.push({
+        code: "STORE_FORGETFUL",
+        message: `${where} may forget grants in a crash: ${server.forgetful.join(", ")}`,
+        next: ["Set it back to on, in postgresql.conf or for the role and database that set it."],
+      });
+    return found;
+  },
+};

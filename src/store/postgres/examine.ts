@@ -1,0 +1,50 @@
+/** Looking at a store on a server through the functions that change nothing. The server's own tools look after the rest. */
+import { createSystemClock } from "../../support/clock.js";
+import type { Examination } from "../contract.js";
+import { call } from "./call.js";
+import { type Connection, connect } from "./connection.js";
+import { assertKnownVersion, functionsMark } from "./migrate.js";
+import { settingsOf, type ToldStore } from "./open.js";
+import { createReader } from "./reader.js";
+
+interface ToldServer extends Omit<ToldStore, "store_id"> {
+  /** Null before anybody has opened it. */
+  readonly store_id: string | null;
+  readonly functions_hash: string;
+  readonly fsync: string;
+  readonly synchronous_commit: string;
+  readonly full_page_writes: string;
+}
+
+export async function examinePostgresStore(url: string): Promise<Examination | null> {
+  const connection = connect(url);
+  try {
+    const examination = await look(connection);
+    if (examination === null) await connection.close();
+    return examination;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function look(connection: Connection): Promise<Examination | null> {
+  assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
+  const told = await connection.ask<ToldServer>(() => call("described", {}));
+  if (told.store_id === null) return null;
+  const settings = settingsOf(told);
+  const { fsync, synchronous_commit, full_page_writes } = told;
+  const forgetful = Object.entries({ fsync, synchronous_commit, full_page_writes })
+    .filter(([, value]) => value === "off")
+    .map(([name]) => `${name} = off`);
+  return {
+    reader: createReader(connection, told.store_id, settings, createSystemClock()),
+    manifests: { list: async () => [] },
+    settings,
+    proofs: null,
+    guards: [],
+    integrity: () => [],
+    server: { isOutdated: told.functions_hash !== functionsMark(), forgetful },
+    close: () => connection.close(),
+  };
+}

@@ -413,6 +413,22 @@ export const MUTANTS = [
     tests: { files: ["test/documents/power-cut.test.ts"], only: "BOARD-2" },
   },
   {
+    name: "documents-lost-folder",
+    about: "documents: a folder that a power cut took stops every change",
+    file: "src/documents/settle.ts",
+    find: 'if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;',
+    replace: "throw error;",
+    tests: { files: ["test/documents/documents.test.ts"], only: "that a power cut took" },
+  },
+  {
+    name: "doctor-board-quiet",
+    about: "doctor: a change that somebody is just making counts as left behind",
+    file: "src/documents/examine.ts",
+    find: "if (!existsSync(path)) return look();",
+    replace: "if (path !== null) return look();",
+    tests: { files: ["test/doctor/board.test.ts"], only: "nobody is at it" },
+  },
+  {
     name: "documents-clear-sync",
     about: "documents: records are written over before the files are synced",
     file: "src/documents/documents.ts",

@@ -690,6 +690,22 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/fenced.test.ts"], only: "FENCE-4" },
   },
   {
+    name: "tree-revert-note",
+    about: "a revert that was killed and is asked for again turns round",
+    file: "src/worktree/restore/revert.ts",
+    find: "const reverted = done?.snapshot_id === rescue ? done : await steps.restore(rescue);",
+    replace: "const reverted = done === null ? null : await steps.restore(done.rescue_id);",
+    tests: tree("settling", "--revert"),
+  },
+  {
+    name: "tree-place-inside",
+    about: "settling a copy of a workspace reaches into the original",
+    file: "src/worktree/restore/journal.ts",
+    find: 'return inside.startsWith("..") ? path : inside === "" ? "." : inside;',
+    replace: "return inside === null ? inside : path;",
+    tests: tree("settling", "in a copy"),
+  },
+  {
     name: "snapshot-second-walk",
     about: "a snapshot does not look whether something changed while it was read",
     file: "src/worktree/capture/capture.ts",

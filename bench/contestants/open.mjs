@@ -1,7 +1,13 @@
 // Everything that can be measured, by name. A contestant keeps its files in a folder of its own and offers
 // `take(keys)`, whose result has `release()`, and `close()`.
 import { openBoardIn } from "./board.mjs";
-import { openAtomicCounter, openDocumentCounter, openLockfileCounter } from "./counters.mjs";
+import {
+  openAtomicCounter,
+  openConfCounter,
+  openDocumentCounter,
+  openLockfileCounter,
+  openLowdbCounter,
+} from "./counters.mjs";
 import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
@@ -30,6 +36,8 @@ const CONTESTANTS = {
   "document-counter": openDocumentCounter,
   "lockfile-counter": openLockfileCounter,
   "atomic-counter": openAtomicCounter,
+  "lowdb-counter": openLowdbCounter,
+  "conf-counter": openConfCounter,
   board: openBoardIn,
 };
 

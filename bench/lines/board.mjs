@@ -10,7 +10,15 @@ import { milliseconds, perSecond } from "../table.mjs";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const PROCESSES = 4;
-const COUNTERS = { ours: "document-counter", peer: "lockfile-counter", naive: "atomic-counter" };
+const COUNTERS = {
+  ours: "document-counter",
+  peer: "lockfile-counter",
+  atomic: "atomic-counter",
+  lowdb: "lowdb-counter",
+  conf: "conf-counter",
+};
+/** Ways that take no lock: shown for what they lose. */
+const NAIVE = { atomic: "write-file-atomic alone", lowdb: "lowdb 7", conf: "conf 15" };
 
 export const board = {
   title: "the board: increments by four processes, a change among many issues, a list of many",
@@ -24,7 +32,7 @@ export const board = {
 
 async function increments(newFolder, quick) {
   const each = quick ? 250 : 1_000;
-  const lost = { ours: 0, peer: 0, naive: 0 };
+  const lost = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0]));
   const rates = await interleave(Object.keys(COUNTERS), { rounds: quick ? 3 : 5, warmUps: 1 }, async (name) => {
     const { rate, missing } = await count(COUNTERS[name], newFolder(), each);
     lost[name] = Math.max(lost[name], missing);
@@ -42,13 +50,13 @@ async function increments(newFolder, quick) {
       ratio: ratioOf(rates.get("ours"), rates.get("peer")),
       goal: { atLeast: 2 },
     },
-    {
-      what: `${what} : write-file-atomic alone`,
+    ...Object.entries(NAIVE).map(([name, title]) => ({
+      what: `${what} : ${title}`,
       ours: shown("ours"),
-      peer: shown("naive"),
-      ratio: ratioOf(rates.get("ours"), rates.get("naive")),
+      peer: shown(name),
+      ratio: ratioOf(rates.get("ours"), rates.get(name)),
       goal: null,
-    },
+    })),
   ];
 }
 

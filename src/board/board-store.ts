@@ -28,6 +28,8 @@ export interface ChangeOptions {
 }
 
 const EVENTS = "events";
+/** Somebody who dies in the middle of a change must not look like a claimer for long. */
+const MOMENT = "30s";
 
 export class BoardStore extends BoardFiles {
   readonly holdfast: Holdfast;
@@ -102,7 +104,7 @@ export class BoardStore extends BoardFiles {
   async grantOf(id: string, token: string): Promise<GrantRef> {
     const resource = issueKey(id);
     const tokenHash = hashLeaseToken(token);
-    const { grants } = await this.holdfast.home.store.reader.inspect(resource);
+    const { grants } = await this.holdfast.home.store.reader.inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
     if (grant !== undefined) return { resource, lockId: grant.lockId, tokenHash };
     const other = grants.find((each) => each.resource === resource);
@@ -132,7 +134,7 @@ export class BoardStore extends BoardFiles {
   async #whileFree<T>(id: string, write: () => T): Promise<T> {
     const { fence } = this.holdfast.home.store;
     if (fence.commitFree !== undefined) return fence.commitFree([issueKey(id)], write);
-    return this.holdfast.withLock(issueKey(id), { wait: 0 }, (lease) => lease.commit(write));
+    return this.holdfast.withLock(issueKey(id), { wait: 0, ttl: MOMENT }, (lease) => lease.commit(write));
   }
 
   /** Inside the guard. The change is made already, so a picture that cannot be taken now is no failure of it. */

@@ -6,7 +6,7 @@
  * then the lease is released; a crash in between leaves, again, a lease that runs out.
  */
 import type { Around, Commit, Transaction } from "../documents/documents.js";
-import type { Duration } from "../lease/duration.js";
+import { type Duration, parseDuration } from "../lease/duration.js";
 import type { Lease } from "../lease/lease.js";
 import { HoldfastError } from "../support/errors.js";
 import type { BoardStore, ChangeOptions } from "./board-store.js";
@@ -40,17 +40,24 @@ export interface NextOptions extends Pick<ClaimOptions, "ttl"> {
 
 export async function claim(board: BoardStore, id: string, options: ClaimOptions): Promise<Claimed> {
   if ((await board.read(id)) === null) throw notFound("issue", id);
-  const lease = await take(board, id, options);
-  return orGiveBack(lease, () =>
-    board.step(async (commit) => ({
+  const write = (commit: Commit, lease: Lease): Promise<Claimed> =>
+    orGiveBack(lease, async () => ({
       ...told(lease),
       issue: await commit(under(lease), (tx) => {
         const issue = board.require(tx, id);
         if (isClosed(issue)) throw closed(issue);
         return claimed(board, tx, issue, lease);
       }),
-    })),
-  );
+    }));
+  // Who waits must not do so under the guard. Who does not wait asks under it: a store without `commitFree` locks the
+  // issue for each change by anyone, and nobody shall meet that lock and take it for a claim.
+  if (!isPatient(options)) return board.step(async (commit) => write(commit, await take(board, id, options)));
+  const lease = await take(board, id, options);
+  return orGiveBack(lease, () => board.step((commit) => write(commit, lease)));
+}
+
+function isPatient({ wait = 0 }: ClaimOptions): boolean {
+  return parseDuration(wait, "wait", { atLeastMs: 0, atMostMs: Number.MAX_SAFE_INTEGER }) > 0;
 }
 
 /**

@@ -11,6 +11,7 @@ import { newNonce } from "../support/proof-of-life.js";
 import type { Workspace } from "../workspace/find.js";
 import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
+import { boardFiles } from "./checks/board-files.js";
 import { databaseServer } from "./checks/database-server.js";
 import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
@@ -40,6 +41,7 @@ export const CHECKS: readonly Check[] = [
   auditChains,
   leftPublishes,
   leftSnapshots,
+  boardFiles,
 ];
 
 export interface DoctorReport {

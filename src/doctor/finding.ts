@@ -3,7 +3,7 @@
 type Severity = "error" | "warning" | "info";
 
 interface FindingFacts {
-  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit" | "publishes" | "snapshots";
+  readonly category: "workspace" | "store" | "file-system" | "locks" | "audit" | "publishes" | "snapshots" | "board";
   readonly severity: Severity;
   /** What it means, whatever the particulars. */
   readonly meaning: string;
@@ -129,6 +129,31 @@ export const FINDINGS = {
     category: "snapshots",
     severity: "error",
     meaning: "A snapshot or worktree is not whole: partial, a part or a parent missing, or the payload gone.",
+  },
+  BOARD_UNSETTLED: {
+    category: "board",
+    severity: "info",
+    meaning: "A change of the board is in its journal and not yet in its files; nothing is lost.",
+  },
+  BOARD_QUARANTINED: {
+    category: "board",
+    severity: "warning",
+    meaning: "A file of the board could not be read and was put aside, with all it held.",
+  },
+  BOARD_UNREADABLE: {
+    category: "board",
+    severity: "error",
+    meaning: "A file of the board cannot be read.",
+  },
+  BOARD_NEWER: {
+    category: "board",
+    severity: "warning",
+    meaning: "A file of the board was written by a newer version; it is left alone.",
+  },
+  BOARD_INDEX_WRONG: {
+    category: "board",
+    severity: "warning",
+    meaning: "The index of the board is missing, or does not show the issues as they are.",
   },
 } as const satisfies Record<string, FindingFacts>;
 

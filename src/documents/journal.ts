@@ -227,6 +227,26 @@ export function unsettledRecords(path: string, boot: string): readonly JournalRe
   }
 }
 
+/** For whoever only looks, under the guard: what `look` would find to do, or null. */
+export function peek(path: string, boot: string): Exclude<Unsettled, { kind: "nothing" }> | null {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch {
+    return null;
+  }
+  try {
+    const mark = readMark(fd);
+    const records = recordsIn(readBytes(fd, FIRST_AT, Math.max(0, fstatSync(fd).size - FIRST_AT)));
+    if (mark === null || mark.boot !== boot || mark.suspect)
+      return { kind: "all", records: records.map(({ record }) => record), suspect: mark?.suspect ?? false };
+    const last = records.find(({ generation, seq }) => generation === mark.generation && seq === mark.seq + 1);
+    return last === undefined ? null : { kind: "last", record: last.record };
+  } finally {
+    closeSync(fd);
+  }
+}
+
 function recordsIn(bytes: Buffer): PlacedRecord[] {
   const records: PlacedRecord[] = [];
   for (let at = 0; ; ) {

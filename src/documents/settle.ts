@@ -51,9 +51,27 @@ export function syncFiles(records: readonly JournalRecord[], dir: string): void 
   const folders = new Set<string>([dir]);
   for (const path of paths) {
     syncFile(path);
-    folders.add(dirname(path));
+    for (let folder = dirname(path); folder.length > dir.length; folder = dirname(folder)) folders.add(folder);
   }
-  for (const folder of folders) syncFolder(folder);
+  for (const folder of folders) syncFolderIfThere(folder);
+}
+
+/** One is not there when a power cut took it and all that was in it had been removed. */
+function syncFolderIfThere(folder: string): void {
+  try {
+    syncFolder(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+/** Whether settling these would write anything. */
+export function isBehind(records: readonly JournalRecord[], dir: string): boolean {
+  for (const [id, course] of coursesOf(records)) {
+    const text = readText(documentPath(dir, id));
+    if (seenThrough(course, text) !== text) return true;
+  }
+  return records.some(({ appends }) => appends.some((append) => isMissing(append, dir)));
 }
 
 /** What a reader should take for the content of the file. */
@@ -118,16 +136,32 @@ function settleLog({ log, at, text }: LogAppend, dir: string): void {
 }
 
 function writeLog(fd: number, at: number, bytes: Buffer): void {
+  if (!isComplete(fd, at, bytes)) writeFully(fd, bytes, at);
+}
+
+/** Whether there is nothing to write: the lines are there, or somebody else has put his hand to it. */
+function isComplete(fd: number, at: number, bytes: Buffer): boolean {
   const { size } = fstatSync(fd);
-  if (size < at) return; // Somebody has made it shorter since: not for us to fill.
-  if (size > at) {
-    const there = Buffer.alloc(Math.min(bytes.length, size - at));
-    readSync(fd, there, 0, there.length, at);
-    // A byte that is neither ours nor nothing was written by somebody else.
-    if (there.some((byte, index) => byte !== 0 && byte !== bytes[index])) return;
-    if (there.equals(bytes)) return;
+  if (size < at) return true; // Somebody has made it shorter since: not for us to fill.
+  const there = Buffer.alloc(Math.min(bytes.length, size - at));
+  readSync(fd, there, 0, there.length, at);
+  // A byte that is neither ours nor nothing was written by somebody else.
+  return there.some((byte, index) => byte !== 0 && byte !== bytes[index]) || there.equals(bytes);
+}
+
+function isMissing({ log, at, text }: LogAppend, dir: string): boolean {
+  let fd: number;
+  try {
+    fd = openSync(logPath(dir, log), "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return at === 0;
+    throw ioError(error, "read", logPath(dir, log));
   }
-  writeFully(fd, bytes, at);
+  try {
+    return !isComplete(fd, at, Buffer.from(text));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function syncFile(path: string): void {

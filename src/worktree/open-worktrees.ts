@@ -26,10 +26,11 @@ import {
   type WorktreeRecord,
 } from "./registry.js";
 import { type RestoredInPlace, restoreInPlace, settle } from "./restore/in-place.js";
+import { revert } from "./restore/revert.js";
 import { restoreToNew } from "./restore/to-new.js";
 import { folderOf, getSnapshot, listSnapshots, openObjects, resolveId } from "./snapshots.js";
 import { withCodes } from "./system-error.js";
-import { type Site, take } from "./take.js";
+import { type Site, type TakeRequest, take } from "./take.js";
 import { type Verdict, verifySnapshots } from "./verify.js";
 
 export interface WorktreesOptions {
@@ -145,6 +146,26 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
     return head === null ? null : getSnapshot(layout, head).bytes;
   };
 
+  const inPlace = async (
+    id: string,
+    name: string,
+    restoreOptions: Presenting & Progressing,
+    isReverting: boolean,
+  ): Promise<RestoredInPlace> => {
+    const holdfast = needLocks();
+    const worktree = getWorktree(layout, name);
+    const snapshotId = resolveId(layout, id);
+    getSnapshot(layout, snapshotId);
+    if (worktree.mode === "shared" && options.sharedInPlace !== true) throw notShared(name);
+    await settle(site, holdfast, name, { isReverting });
+    const onProgress = reporter(restoreOptions, null);
+    return withRight(holdfast, worktree, restoreOptions, async (right) => {
+      const { info } = await take(site, rescueRequest(worktree, snapshotId, restoreOptions.signal, onProgress), right);
+      const request = { worktree, snapshotId, rescueId: info.snapshot_id, token: right.token, onProgress };
+      return restoreInPlace(site, holdfast, request, right);
+    });
+  };
+
   return {
     trees: {
       async add(name, { path = name, mode = "exclusive" } = {}) {
@@ -215,39 +236,12 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
           await restoreToNew(site, { snapshotId, to: target, name, signal: restoreOptions.signal, onProgress }),
         );
       },
-      async inPlace(id, name, restoreOptions = {}) {
-        const holdfast = needLocks();
-        const worktree = getWorktree(layout, name);
-        const snapshotId = resolveId(layout, id);
-        getSnapshot(layout, snapshotId);
-        if (worktree.mode === "shared" && options.sharedInPlace !== true) throw notShared(name);
-        await settle(site, holdfast, name);
-        return withRight(holdfast, worktree, restoreOptions, async (right) => {
-          const note = `before restoring ${snapshotId} in place`;
-          const onProgress = reporter(restoreOptions, null);
-          const request = {
-            worktree,
-            level: "quiesced",
-            kind: "rescue",
-            note,
-            tags: ["rescue"],
-            signal: restoreOptions.signal,
-            onProgress,
-          } as const;
-          const { info: rescue } = await take(site, request, right);
-          const rescueId = rescue.snapshot_id;
-          return restoreInPlace(
-            site,
-            holdfast,
-            { worktree, snapshotId, rescueId, token: right.token, onProgress },
-            right,
-          );
-        });
-      },
-      async settle(name, { revert = false } = {}) {
+      inPlace: (id, name, restoreOptions = {}) => inPlace(id, name, restoreOptions, false),
+      async settle(name, { revert: isReverting = false } = {}) {
         getWorktree(layout, name);
-        const done = await settle(site, needLocks(), name);
-        return done === null || !revert ? done : this.inPlace(done.rescue_id, name);
+        const finish = () => settle(site, needLocks(), name, { isReverting });
+        if (!isReverting) return finish();
+        return revert(layout, name, { finish, restore: (id) => inPlace(id, name, {}, true) });
       },
     },
     async gc({ wait = GC_WAIT } = {}) {
@@ -256,6 +250,16 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
     },
     check: async ({ repair = false } = {}) => (repair ? repairSnapshots(site, needLocks()) : checkSnapshots(layout)),
   };
+}
+
+function rescueRequest(
+  worktree: WorktreeRecord,
+  snapshotId: string,
+  signal: AbortSignal | undefined,
+  onProgress: TakeRequest["onProgress"],
+): TakeRequest {
+  const note = `before restoring ${snapshotId} in place`;
+  return { worktree, level: "quiesced", kind: "rescue", note, tags: ["rescue"], signal, onProgress };
 }
 
 /** For the time that is left, when there is no earlier snapshot to judge by. */

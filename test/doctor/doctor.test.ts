@@ -1,6 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -10,6 +20,7 @@ import { isHoldfastError } from "../../src/index.js";
 import { openTokenFiles } from "../../src/workspace/token-files.js";
 import { openWorktrees } from "../../src/worktree/index.js";
 import { page } from "../surface/pages.js";
+import { boardOf, changeUnfinished } from "./board.js";
 import { KINDS, type Kind, Ward } from "./scene.js";
 
 const HOLDER = fileURLToPath(new URL("../../dist/selftest/selftest-child.js", import.meta.url));
@@ -108,6 +119,24 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
   async SNAPSHOT_DAMAGED(ward) {
     rmSync(join(ward.root, ".holdfast/snapshots/taken", await snapshotOf(ward), ".READY"));
   },
+  async BOARD_UNSETTLED(ward) {
+    await boardOf(ward);
+    await changeUnfinished(ward);
+  },
+  async BOARD_QUARANTINED(ward) {
+    writeFileSync(join(await boardOf(ward), "issues/1.json.corrupt-2026-01-02T03-04-05-678Z"), "{torn");
+  },
+  async BOARD_UNREADABLE(ward) {
+    writeFileSync(join(await boardOf(ward), "issues/1.json"), "{torn");
+  },
+  async BOARD_NEWER(ward) {
+    const path = join(await boardOf(ward), "issues/1.json");
+    writeFileSync(path, readFileSync(path, "utf8").replace('"schema_version": 1', '"schema_version": 9'));
+  },
+  async BOARD_INDEX_WRONG(ward) {
+    const path = join(await boardOf(ward), "issues/1.json");
+    writeFileSync(path, readFileSync(path, "utf8").replace("a thing to do", "changed by an editor"));
+  },
   STORE_MISSING: async () => undefined,
 };
 
@@ -121,7 +150,7 @@ async function snapshotOf(ward: Ward): Promise<string> {
 
 const REPAIRED = [
   ...["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"],
-  ...["PUBLISH_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED"],
+  ...["PUBLISH_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED", "BOARD_UNSETTLED", "BOARD_INDEX_WRONG"],
 ];
 
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {

@@ -173,6 +173,17 @@ describe("documents", () => {
     expect(await documents.update("x", increment)).toMatchObject({ revision: 3 });
   });
 
+  it("BOARD-2 a folder that a power cut took, with all it had held removed before, is no hindrance", async () => {
+    await documents.update("sub/er/x", increment);
+    await documents.update("sub/er/x", () => null);
+    await documents.update("y", increment);
+    rmSync(join(dir, "sub"), { recursive: true });
+    const later = documentsAt(dir, "after the cut");
+    expect(await later.update("y", increment)).toMatchObject({ revision: 2 });
+    expect(await later.list()).toEqual(["y"]);
+    await later.close();
+  });
+
   it("a change larger than the journal goes through it all the same", async () => {
     const words = "x".repeat(3_000_000);
     await documents.update("large", () => ({ words }));

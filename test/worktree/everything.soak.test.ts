@@ -1,10 +1,11 @@
 /** The whole sweep: every verb is killed before and after every file operation, and fails at each. A slice with =sample. */
 import { afterAll, describe, it } from "vitest";
+import { everyOther, killSettling, prepareInterrupted } from "./settling.js";
 import { failEverywhere, killEverywhere, prepareStage, type Verb } from "./sweep.js";
 
 const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const VERBS: readonly Verb[] = ["snapshot", "restore-new", "restore-inplace", "gc"];
-const count = { kills: 0, failures: 0 };
+const count = { kills: 0, failures: 0, settlings: 0 };
 
 afterAll(() => console.log("worktree cases:", count));
 
@@ -18,5 +19,13 @@ describe("TREE-5, TREE-8: killed at any operation, a verb leaves the old state o
         from: errno === "EIO" ? 1 : 0,
       });
     await stage.scene.close();
+  });
+});
+
+describe("TREE-8: a restore in place that was killed half way is finished or undone, whoever is killed doing so", () => {
+  it.each(["settle", "revert"] as const)("%s", async (verb) => {
+    const scene = await prepareInterrupted();
+    count.settlings += await killSettling(scene, verb, everyOther(IS_SAMPLE ? 97 : 1));
+    await scene.stage.scene.close();
   });
 });

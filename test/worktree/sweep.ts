@@ -20,7 +20,7 @@ interface Ending {
   readonly seen: readonly string[];
 }
 
-function runVerb(verb: string, root: string, at: number, when: string, what: string): Promise<Ending> {
+export function runVerb(verb: string, root: string, at: number, when: string, what: string): Promise<Ending> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [CHILD, verb, root, String(at), when, what], (error, stdout, stderr) => {
       if (error?.signal === "SIGKILL") resolve({ killed: true, ok: false, code: null, seen: [] });
@@ -75,7 +75,7 @@ export async function prepareStage(verb: Verb): Promise<Stage> {
 }
 
 let copies = 0;
-function copyOf(root: string, name: string): string {
+export function copyOf(root: string, name: string): string {
   copies += 1;
   const copy = `${root}-${name}-${copies}`;
   execFileSync("cp", ["-a", root, copy]);

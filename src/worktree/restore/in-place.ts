@@ -35,6 +35,7 @@ import { applyStep } from "./apply.js";
 import { type Hold, openHold, takeHold } from "./hold.js";
 import { type Journal, type JournalFolder, journalOf, type Place } from "./journal.js";
 import { plan } from "./plan.js";
+import { forgetRevert } from "./revert.js";
 import { syncTree } from "./sync-tree.js";
 
 interface Kept {
@@ -98,8 +99,14 @@ export async function restoreInPlace(
 }
 
 /** Finishes what a crash interrupted. Null when there is nothing. `E_LOCK_CONFLICT` while its process lives. */
-export async function settle({ layout }: Site, holdfast: Holdfast, name: string): Promise<RestoredInPlace | null> {
+export async function settle(
+  { layout }: Site,
+  holdfast: Holdfast,
+  name: string,
+  { isReverting = false } = {},
+): Promise<RestoredInPlace | null> {
   const files = journalOf(layout, name);
+  if (!isReverting) forgetRevert(layout, name);
   if (!existsSync(files.folder)) return null;
   using _mark = mark(files, name);
   if (!existsSync(files.folder)) return null;

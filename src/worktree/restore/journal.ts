@@ -10,7 +10,7 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { replaceFile, syncFolder } from "../../support/durable-file.js";
 import { HoldfastError } from "../../support/errors.js";
 import { createLineWriter, readLines } from "../capture/lines.js";
@@ -79,10 +79,14 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
   return {
     folder,
     mark: join(layout.restores, `${worktree}.mark`),
-    place: () => readSealedIfThere<Place>(at("place.json")),
+    place() {
+      const place = readSealedIfThere<Place>(at("place.json"));
+      return place === null ? null : movedBy(place, (path) => resolve(layout.root, path));
+    },
     writePlace(place) {
       mkdirSync(folder, { recursive: true });
-      replaceFile(at("place.json"), Buffer.from(sealText(place)), true);
+      const text = sealText(movedBy(place, (path) => insideOf(layout.root, path)));
+      replaceFile(at("place.json"), Buffer.from(text), true);
       syncFolder(layout.restores);
     },
     hold: () => text("hold"),
@@ -134,6 +138,16 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
       syncFolder(layout.restores);
     },
   };
+}
+
+/** Paths in the workspace are kept relative to it: who settles a copy of it must not reach into the original. */
+function movedBy(place: Place, move: (path: string) => string): Place {
+  return { ...place, payload: move(place.payload), stage: move(place.stage), kept: move(place.kept) };
+}
+
+function insideOf(root: string, path: string): string {
+  const inside = relative(root, path);
+  return inside.startsWith("..") ? path : inside === "" ? "." : inside;
 }
 
 /** All worktrees a restore in place has left something of. */

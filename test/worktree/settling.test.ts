@@ -1,0 +1,39 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openHoldfast } from "../../src/index.js";
+import { openWorktrees } from "../../src/worktree/index.js";
+import { outlineOf } from "./scene.js";
+import { type Interrupted, killSettling, lastPut, prepareInterrupted } from "./settling.js";
+import { copyOf } from "./sweep.js";
+
+describe("TREE-8: a restore in place that was killed half way", () => {
+  let scene: Interrupted;
+  beforeAll(async () => {
+    scene = await prepareInterrupted();
+  }, 120_000);
+  afterAll(() => scene.stage.scene.close());
+
+  it("is finished by --resume, also when that is killed too", { timeout: 240_000 }, async () => {
+    expect(await killSettling(scene, "settle", (calls) => [lastPut(calls)])).toBe(1);
+  });
+
+  it("is undone by --revert, also when that is killed and asked for again", { timeout: 240_000 }, async () => {
+    expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);
+  });
+
+  it("is settled in a copy of the workspace without a touch of the original", { timeout: 120_000 }, async () => {
+    const root = await scene.newRoot();
+    const copy = copyOf(root, "copy");
+    const before = outlineOf(join(root, "payload"));
+    const holdfast = await openHoldfast({ root: copy, owner: "agent:next", heart: "loop" });
+    try {
+      await (await openWorktrees(holdfast, { root: copy, threads: 0 })).restore.settle("main");
+      expect(outlineOf(join(root, "payload"))).toEqual(before);
+      expect(outlineOf(join(copy, "payload"))).toEqual(scene.stage.first);
+    } finally {
+      await holdfast.close();
+      for (const folder of [root, copy]) rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

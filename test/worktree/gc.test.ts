@@ -100,7 +100,7 @@ describe.runIf(isRoot)("disks", () => {
       expect((await worktrees.verify(null)).ok).toBe(true);
     } finally {
       await holdfast.close();
-      execFileSync("umount", [disk]);
+      execFileSync("umount", ["-l", disk]);
     }
   });
 
@@ -121,7 +121,7 @@ describe.runIf(isRoot)("disks", () => {
       ]);
       expect(await reading.verify(null)).toMatchObject({ ok: true });
     } finally {
-      execFileSync("umount", [scene.root]);
+      execFileSync("umount", ["-l", scene.root]);
     }
   });
 });

@@ -330,6 +330,7 @@ describe("LOCK-17 file locker: names", () => {
         guard?.release();
         second?.release();
       }),
+      { seed: 17 },
     );
     expect(readdirSync(dir)).toEqual(["locks"]);
   });

@@ -6,7 +6,7 @@ import { histories, keepsItsProperties } from "./properties.js";
 it("BOARD-2 any sequence at once: no index corruption, no cycle, every successful save visible", {
   timeout: 300_000,
 }, async () => {
-  await fc.assert(fc.asyncProperty(histories, keepsItsProperties), { numRuns: 6 });
+  await fc.assert(fc.asyncProperty(histories, keepsItsProperties), { numRuns: 6, seed: 6 }); // The soak has others.
 });
 
 it("BOARD-3 a dependency is refused exactly when it would close a cycle", () => {

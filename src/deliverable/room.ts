@@ -47,6 +47,8 @@ export type Content =
 
 /** A terminated folder has no guard any more: whoever waited for it makes a new one. */
 const TRIES = 50;
+/** Whoever is inside syncs several files, and a disk may take seconds for each. */
+const PATIENCE_MS = 30_000;
 
 /** Takes the guard, settles what a crash left, runs `body` and leaves. `E_NOT_FOUND`, `E_IO`, `E_STORE_UNAVAILABLE` */
 export async function inRoom<T>(places: Places, clock: () => Instant, body: (room: Room) => T): Promise<T> {
@@ -73,7 +75,7 @@ async function enter(places: Places): Promise<Guard> {
   for (const dir of [places.holdfast, places.own]) makeFolder(dir);
   const guard = openOwnGuard(places.guard);
   try {
-    await enterAll([guard], places.folder);
+    await enterAll([guard], places.folder, PATIENCE_MS);
     return guard;
   } catch (error) {
     guard.close();

@@ -94,10 +94,14 @@ function openFile(
 }
 
 /**
- * Enters all guards or waits: none is kept while waiting for another. `E_STORE_UNAVAILABLE` after five seconds, or after a
- * minute where others are seen to have their turns meanwhile.
+ * Enters all guards or waits: none is kept while waiting for another. `E_STORE_UNAVAILABLE` after five seconds, or however
+ * long one turn may take, or after a minute where others are seen to have their turns meanwhile.
  */
-export async function enterAll(guards: readonly Guard[], name: string): Promise<void> {
+export async function enterAll(
+  guards: readonly Guard[],
+  name: string,
+  giveUpAfterMs: number = GIVE_UP_AFTER_MS,
+): Promise<void> {
   const startedAt = performance.now();
   let turn = turnOf(guards);
   let turnSince = startedAt;
@@ -108,8 +112,7 @@ export async function enterAll(guards: readonly Guard[], name: string): Promise<
       turn = turnOf(guards);
       turnSince = now;
     }
-    if (now - turnSince > GIVE_UP_AFTER_MS || now - startedAt > GIVE_UP_IN_A_CROWD_MS)
-      throw stuck(name, now - startedAt);
+    if (now - turnSince > giveUpAfterMs || now - startedAt > GIVE_UP_IN_A_CROWD_MS) throw stuck(name, now - startedAt);
     const longest = now - startedAt > IMPATIENT_AFTER_MS ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS;
     await sleep(Math.random() * Math.min(longest, 2 ** round));
   }

@@ -121,4 +121,18 @@ describe("several guards", () => {
     await vi.advanceTimersByTimeAsync(5_100);
     expect(await outcome).toMatchObject({ code: "E_STORE_UNAVAILABLE", retryable: true });
   });
+
+  it("are waited for longer where a turn may take longer", async () => {
+    vi.useFakeTimers();
+    const taken: Guard = { tryEnter: () => false, leave: () => undefined, close: () => undefined };
+    let outcome: unknown = "waits";
+    const entering = enterAll([taken], "a folder on a slow disk", 7_000).catch((error: unknown) => {
+      outcome = error;
+    });
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(outcome).toBe("waits");
+    await vi.advanceTimersByTimeAsync(1_200);
+    await entering;
+    expect(outcome).toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+  });
 });

@@ -2,19 +2,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Board } from "../../src/board/board.js";
-import { isHoldfastError } from "../../src/index.js";
 import { filesIn } from "../documents/place.js";
-import { expectSoundBoard, newPlace, type Place } from "./crowd.js";
-
-/** Whoever sleeps longer than the claim is, in the middle of claiming, has to claim again. */
-async function claimShortly(board: Board, id: string): ReturnType<Board["claim"]> {
-  for (;;) {
-    const claimed = await board.claim(id, { ttl: "3s" }).catch((error: unknown) => {
-      if (!isHoldfastError(error, "E_LOCK_EXPIRED")) throw error;
-    });
-    if (claimed !== undefined) return claimed;
-  }
-}
+import { claimShortly, expectSoundBoard, newPlace, type Place } from "./crowd.js";
 
 describe("the board", () => {
   let place: Place;

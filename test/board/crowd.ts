@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import { type Board, type Issue, openBoard } from "../../src/board/board.js";
 import { requireAcyclic } from "../../src/board/dependencies.js";
 import { summaryOf } from "../../src/board/index-file.js";
-import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { type Holdfast, isHoldfastError, openHoldfast } from "../../src/index.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/board-worker.mjs", import.meta.url));
 
@@ -86,6 +86,16 @@ export function startWorker(root: string, owner: string, job: Record<string, unk
 export async function crowd(root: string, jobs: readonly Record<string, unknown>[]) {
   const workers = jobs.map((job, at) => startWorker(root, `agent:${at}`, job));
   return (await Promise.all(workers.map((worker) => worker.ended()))).flat();
+}
+
+/** Whoever sleeps longer than the claim is, in the middle of claiming, has to claim again. */
+export async function claimShortly(board: Board, id: string): ReturnType<Board["claim"]> {
+  for (;;) {
+    const claimed = await board.claim(id, { ttl: "3s" }).catch((error: unknown) => {
+      if (!isHoldfastError(error, "E_LOCK_EXPIRED")) throw error;
+    });
+    if (claimed !== undefined) return claimed;
+  }
 }
 
 /** The three properties, and what follows from them: no index corruption, a graph without cycles, sound files and events. */

@@ -7,7 +7,7 @@ import { type Board, openBoard } from "../../src/board/board.js";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { sharedServer, type TestServer } from "../postgres/server.js";
 import { dropPostgresStore, newPostgresStore } from "../postgres/stores.js";
-import { expectSoundBoard } from "./crowd.js";
+import { claimShortly, expectSoundBoard } from "./crowd.js";
 
 describe("the board with claims in PostgreSQL", () => {
   let server: TestServer;
@@ -24,7 +24,7 @@ describe("the board with claims in PostgreSQL", () => {
 
   beforeAll(async () => {
     server = await sharedServer();
-  }, 60_000);
+  }, 300_000);
   beforeEach(async () => {
     store = await newPostgresStore(server);
     root = mkdtempSync(join(tmpdir(), "holdfast-board-pg-"));
@@ -60,15 +60,15 @@ describe("the board with claims in PostgreSQL", () => {
   it("BOARD-5 a lapsed claim's write is refused, and the next one has the issue", async () => {
     const [one, two] = [await open("agent:one"), await open("agent:two")];
     const { id } = await one.add({ title: "wanted" });
-    const { token } = await one.claim(id, { ttl: "1s" });
+    const { token } = await claimShortly(one, id);
     const state = async (): Promise<string | undefined> => (await opened[0]?.holdfast.inspect(`issue:${id}`))?.state;
-    await expect.poll(state, { timeout: 30_000 }).not.toBe("held");
+    await expect.poll(state, { timeout: 240_000 }).not.toBe("held");
     await expect(one.update(id, { title: "late" }, { token })).rejects.toMatchObject({
       code: expect.stringMatching(/^E_LOCK_(EXPIRED|NOT_HELD)$/),
     });
     expect((await two.claim(id)).issue).toMatchObject({ title: "wanted", assignee: "agent:two" });
     await expect(one.update(id, { title: "late" }, { token })).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
-  }, 60_000);
+  }, 300_000);
 
   it("BOARD-5 several who ask for the next issue at once get different ones", async () => {
     const boards = await Promise.all([1, 2, 3, 4, 5].map((n) => open(`agent:${n}`)));

@@ -43,7 +43,7 @@ const MAX_WAIT_S = 50;
 const MIN_TTL_S = 60;
 const MAX_TTL_S = 3_600;
 export const DEFAULT_TTL_S = 900;
-export const MAX_KEYS = 64;
+const MAX_KEYS = 64;
 
 /** Arguments that several tools take. */
 export const run = z.string().max(60).optional();

@@ -17,7 +17,7 @@ export const FACES: readonly CommandRow[] = [
       { name: "port", type: "integer", help: "with --http: where to listen; 0 for any free port; default 4655" },
     ],
     examples: [
-      ["claude mcp add holdfast -- holdfast mcp", "for Claude Code"],
+      ["holdfast mcp", "what the client of an agent starts, and talks to on its standard input"],
       ["holdfast mcp --http", "one server for many agents, at http://127.0.0.1:4655/mcp"],
     ],
     load: () => import("../commands/mcp.js"),

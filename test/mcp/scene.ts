@@ -9,6 +9,8 @@ import { vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { Runs } from "../../src/mcp/runs.js";
 import { createServer } from "../../src/mcp/server.js";
+// Loaded with the file: left to the first call it would count against the time of the first test.
+import "../../src/store/sqlite/open.js";
 
 // A busy machine may take seconds to start a process.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

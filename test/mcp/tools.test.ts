@@ -1,5 +1,7 @@
 /** MCP-1: what the tools answer, to official clients in this process. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Runs } from "../../src/mcp/runs.js";
+import { Policies } from "../../src/policy/index.js";
 import { type Agent, Scene } from "./scene.js";
 
 let scene: Scene;
@@ -158,7 +160,6 @@ describe("MCP-1: runs", () => {
   });
 
   it("says what is missing where there is no workspace", async () => {
-    const { Runs } = await import("../../src/mcp/runs.js");
     const nowhere = new Runs({ said: {}, cwd: "/", env: {}, isOneAgents: true });
     const lost = await scene.agent("lost", { runs: nowhere });
     const { data, text } = await lost.call("lock_list");
@@ -184,7 +185,6 @@ describe("MCP-1, POL-2, POL-4: operations", () => {
   });
 
   it("that cannot be undone need a person's approval, which works once and holds nothing when it is refused", async () => {
-    const { Policies } = await import("../../src/policy/index.js");
     const destroy = { operation: "map.delete", ids: map };
     expect(await one.refusal("operation_begin", destroy)).toBe("E_FORBIDDEN");
     expect((await two.data("lock_list")).locks).toEqual([]);

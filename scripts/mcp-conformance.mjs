@@ -1,5 +1,5 @@
 // Runs the official conformance scenarios that apply to this server against `holdfast mcp --http`, for both revisions. They
-// come from npm and need a newer Node than 20, which comes from npm too; neither is a dependency. Build first.
+// come from npm into a folder of their own, and so does Node 24 when this one is too old for them. Build first.
 //
 //   npm run build && node scripts/mcp-conformance.mjs
 //
@@ -13,7 +13,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-const NODE = "node@24";
+const NEWER_NODE = "node@24";
+const OLDEST_NODE = 22;
 const SCENARIOS = {
   "2025-11-25": ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"],
   "2026-07-28": [
@@ -32,22 +33,26 @@ const main = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const place = mkdtempSync(join(tmpdir(), "holdfast-conformance-"));
 mkdirSync(join(place, ".holdfast"));
 
+const isOld = Number(process.versions.node.split(".")[0]) < OLDEST_NODE;
+const bin = join(place, "node_modules", ".bin");
+
 /** Its output, whatever its exit code: that is not 0 when a check fails. */
 function run(command, args) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     execFile(command, args, { cwd: place, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
-      resolve({ stdout, failed: error?.code === "ENOENT" ? `${command} is not there` : stderr });
+      if (typeof error?.code === "string") reject(error);
+      else resolve(`${stdout}${stderr}`);
     });
   });
 }
 
 async function checksOf(url, revision, scenario) {
   const words = ["server", "--url", url, "--spec-version", revision, "--scenario", scenario, "--timeout", "120000"];
-  const suite = `"$(command -v conformance)" ${words.join(" ")} --verbose`;
-  const { stdout, failed } = await run("npx", ["-y", "-p", NODE, "-p", SUITE, "-c", `node ${suite}`]);
-  const from = stdout.indexOf("[\n");
-  if (from < 0) throw new Error(`${scenario}: no result\n${stdout}\n${failed}`);
-  return JSON.parse(stdout.slice(from, stdout.indexOf("\n]", from) + 2));
+  const node = isOld ? join(bin, "node") : process.execPath;
+  const told = await run(node, [join(bin, "conformance"), ...words, "--verbose"]);
+  const from = told.indexOf("[\n");
+  if (from < 0) throw new Error(`${scenario}: no result\n${told}`);
+  return JSON.parse(told.slice(from, told.indexOf("\n]", from) + 2));
 }
 
 function verdict({ status, errorMessage = "" }) {
@@ -55,10 +60,13 @@ function verdict({ status, errorMessage = "" }) {
   return NOT_HERE.test(errorMessage) ? "NOT HERE" : "FAILURE";
 }
 
+const packages = isOld ? [SUITE, NEWER_NODE] : [SUITE];
+await run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", place, ...packages]);
 const server = spawn(process.execPath, [main, "mcp", "--http", "--port", "0", "--json"], {
   cwd: place,
   stdio: ["ignore", "pipe", "inherit"],
 });
+process.once("SIGTERM", () => server.kill("SIGTERM"));
 let failures = 0;
 try {
   const { value } = await createInterface({ input: server.stdout })[Symbol.asyncIterator]().next();

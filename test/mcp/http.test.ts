@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Runs } from "../../src/mcp/runs.js";
 import { type HttpFace, serveHttp } from "../../src/mcp/serve-http.js";
-import { type Revision, Scene } from "./scene.js";
+import { PATIENTLY, type Revision, Scene } from "./scene.js";
 
 let scene: Scene;
 let runs: Runs;
@@ -71,10 +71,10 @@ describe("MCP-1: over HTTP", () => {
     const { run } = await one.data("lock_acquire", { keys: ["deploy"] });
     const waiting = two.call("lock_acquire", { keys: ["deploy"], wait_s: 50 }).catch(() => undefined);
     const line = async () => (await one.data("lock_status", { key: "deploy" })).waiters.length;
-    await expect.poll(line, { timeout: 30_000 }).toBe(1);
+    await expect.poll(line, PATIENTLY).toBe(1);
     await two.client.close();
     await waiting;
-    await expect.poll(line, { timeout: 30_000 }).toBe(0);
+    await expect.poll(line, PATIENTLY).toBe(0);
     await one.data("lock_release", { run });
     expect((await one.data("lock_list")).locks).toEqual([]);
   });

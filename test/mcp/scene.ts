@@ -5,15 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client, InMemoryTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { Runs } from "../../src/mcp/runs.js";
 import { createServer } from "../../src/mcp/server.js";
 // Loaded with the file: left to the first call it would count against the time of the first test.
 import "../../src/store/sqlite/open.js";
 
-// A busy machine may take seconds to start a process.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+/** A busy machine may take long for anything; these end only what hangs. */
+export const PATIENTLY = { timeout: 240_000 };
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
@@ -37,7 +36,7 @@ export class Agent {
   }
 
   async call(name: string, args: Record<string, unknown> = {}, options: Json = {}): Promise<Result> {
-    const result = await this.client.callTool({ name, arguments: args }, { timeout: 90_000, ...options });
+    const result = await this.client.callTool({ name, arguments: args }, { ...PATIENTLY, ...options });
     const [content] = result.content;
     return {
       data: result.structuredContent,
@@ -86,7 +85,7 @@ export class Scene {
     const server = createServer(runs);
     await server.connect(theirs as never);
     const client = new Client({ name, version: "1" });
-    await client.connect(ours);
+    await client.connect(ours, PATIENTLY);
     this.#closing.push(() => client.close());
     return new Agent(client);
   }
@@ -100,14 +99,14 @@ export class Scene {
       stderr: "ignore",
     });
     const client = new Client({ name, version: "1" }, speaking(revision));
-    await client.connect(transport, { timeout: 100_000 });
+    await client.connect(transport, PATIENTLY);
     this.#closing.push(() => client.close());
     return Object.assign(new Agent(client), { pid: transport.pid ?? 0 });
   }
 
   async http(url: string, name: string, revision: Revision) {
     const client = new Client({ name, version: "1" }, speaking(revision));
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)), PATIENTLY);
     this.#closing.push(() => client.close());
     return new Agent(client);
   }

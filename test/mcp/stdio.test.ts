@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBoard } from "../../src/board/board.js";
-import { type Agent, Scene, type StartedAgent } from "./scene.js";
+import { type Agent, PATIENTLY, Scene, type StartedAgent } from "./scene.js";
 
 const SERVERS = 10;
 const ROUNDS = 2;
@@ -87,7 +87,7 @@ describe("MCP-1: an agent that is gone", () => {
     const { issue } = await leaver.data("issue_claim");
     await leaver.client.close();
     const held = async (): Promise<number> => (await library.list()).length;
-    await expect.poll(held, { timeout: 30_000 }).toBe(0);
+    await expect.poll(held, PATIENTLY).toBe(0);
     expect((await other.data("issue_show", { id: issue.id })).issue).toMatchObject({ state: "ready", claim: null });
   });
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Runs } from "../../src/mcp/runs.js";
 import { Policies } from "../../src/policy/index.js";
-import { type Agent, Scene } from "./scene.js";
+import { type Agent, PATIENTLY, Scene } from "./scene.js";
 
 let scene: Scene;
 let one: Agent;
@@ -71,7 +71,7 @@ describe("MCP-1: locks", () => {
     const told: unknown[] = [];
     const onprogress = (progress: unknown): void => void told.push(progress);
     const waiting = two.call("lock_acquire", { paths: ["a.ts"], wait_s: 50 }, { onprogress });
-    await expect.poll(() => told.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => told.length, PATIENTLY).toBeGreaterThan(0);
     expect(told[0]).toMatchObject({ total: 50, message: expect.stringMatching(/^waiting for path\/a\.ts: agent:/) });
     await one.data("lock_release");
     expect((await waiting).data).toMatchObject({ ok: true, grants: [{ key: "path/a.ts" }] });
@@ -83,10 +83,10 @@ describe("MCP-1: locks", () => {
     const waiting = two.call("lock_acquire", { paths: ["a.ts"], wait_s: 50 }, { signal: cancel.signal });
     const failed = expect(waiting).rejects.toThrow();
     const line = async (): Promise<number> => (await one.data("lock_status", { path: "a.ts" })).waiters.length;
-    await expect.poll(line, { timeout: 30_000 }).toBe(1);
+    await expect.poll(line, PATIENTLY).toBe(1);
     cancel.abort();
     await failed;
-    await expect.poll(line, { timeout: 30_000 }).toBe(0);
+    await expect.poll(line, PATIENTLY).toBe(0);
     await one.data("lock_release");
     expect(await one.data("lock_acquire", { paths: ["a.ts"] })).toMatchObject({ ok: true });
   });
@@ -112,12 +112,12 @@ describe("MCP-1: only the agent's own activity renews", () => {
     const renewed = async (name: string) => (await other.inspect(name)).grants[0]?.last_renewed_at;
     const taken = await renewed("mine");
     for (let before = await renewed("beaten"), times = 0; times < 5; times++) {
-      await expect.poll(() => renewed("beaten"), { timeout: 30_000 }).not.toBe(before);
+      await expect.poll(() => renewed("beaten"), PATIENTLY).not.toBe(before);
       before = await renewed("beaten");
     }
     expect(await renewed("mine")).toBe(taken);
     const active = async () => void (await one.data("lock_list"));
-    await expect.poll(() => active().then(() => renewed("mine")), { timeout: 30_000 }).not.toBe(taken);
+    await expect.poll(() => active().then(() => renewed("mine")), PATIENTLY).not.toBe(taken);
   });
 
   it("what was ended by other hands is told with the next call, once, and the rest is kept", async () => {

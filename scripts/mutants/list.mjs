@@ -6,6 +6,7 @@ const contract = (store, only) => ({ files: [`test/contract/${store}.test.ts`], 
 const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
 const jobs = (name, only) => ({ files: [`test/jobs/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
+const mcp = (name, only) => ({ files: [`test/mcp/${name}.test.ts`], only });
 
 const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only });
 
@@ -784,5 +785,53 @@ export const MUTANTS = [
     find: `if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) };`,
     replace: "",
     tests: jobs("jobs", "is refused when a lock"),
+  },
+  {
+    name: "mcp-host",
+    about: "the server over HTTP answers whatever host it is asked as",
+    file: "src/mcp/http-guard.ts",
+    find: `if (host === undefined || !hosts.has(host.toLowerCase())) return "this host is not served here";`,
+    replace: "",
+    tests: mcp("http", "serves only requests for this host"),
+  },
+  {
+    name: "mcp-origin",
+    about: "the server over HTTP answers pages of any origin",
+    file: "src/mcp/http-guard.ts",
+    find: `if (origin !== undefined && !origins.has(origin)) return "this origin is not served here";`,
+    replace: "",
+    tests: mcp("http", "serves only requests for this host"),
+  },
+  {
+    name: "mcp-quotes",
+    about: "what another agent wrote stands in a text as if the server said it",
+    file: "src/mcp/words.ts",
+    find: "return JSON.stringify(cut).replace(UNSEEN, escaped);",
+    replace: "return cut;",
+    tests: mcp("tools", "stands in quotes"),
+  },
+  {
+    name: "mcp-killed",
+    about: "a lock taken through a server is not bound to its process",
+    file: "src/mcp/tools/lock-acquire.ts",
+    find: "pid: process.pid,",
+    replace: "detached: true,",
+    tests: mcp("stdio", "when its server was killed"),
+  },
+  {
+    name: "mcp-given-back",
+    about: "a run that ends keeps its locks",
+    file: "src/mcp/run.ts",
+    find: "await this.holdings.release(null).catch(() => undefined);",
+    replace: "",
+    tests: mcp("http", "gives everything back"),
+  },
+  {
+    name: "mcp-gone",
+    about: "a client that has gone still waits in line, and is granted",
+    file: "src/mcp/http-bridge.ts",
+    find: `if (!response.writableFinished) gone.abort(new Error("the client has gone"));`,
+    replace: "",
+    tests: mcp("http", "leaves the line"),
   },
 ];

@@ -27,11 +27,13 @@ export interface ClaimOptions {
   /** How long to wait for another claim to end. Default 0. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
+  /** Binds the claim to the life of a process: it ends with it, even before its time. */
+  readonly pid?: number;
   /** Called with the lease token just before the claim is made, so that a crash cannot lose it. */
   readonly keepToken?: (token: string) => void;
 }
 
-export interface NextOptions extends Pick<ClaimOptions, "ttl"> {
+export interface NextOptions extends Pick<ClaimOptions, "ttl" | "pid"> {
   /** As in `ClaimOptions`, with the issue that is tried. */
   readonly keepToken?: (token: string, id: string) => void;
   readonly labels?: readonly string[];
@@ -99,8 +101,9 @@ async function tryClaim(board: BoardStore, commit: Commit, id: string, options: 
   if (!(await commit(plain, (tx) => canBegin(board, tx, id)))) return null;
   let lease: Lease;
   try {
-    const { ttl, keepToken } = options;
+    const { ttl, pid, keepToken } = options;
     lease = await take(board, id, {
+      ...(pid === undefined ? {} : { pid }),
       ...(ttl === undefined ? {} : { ttl }),
       ...(keepToken === undefined ? {} : { keepToken: (token: string) => keepToken(token, id) }),
     });
@@ -151,13 +154,14 @@ export async function letGo(board: BoardStore, id: string, token: string): Promi
 }
 
 async function take(board: BoardStore, id: string, options: ClaimOptions): Promise<Lease> {
-  const { ttl, wait = 0, signal, keepToken } = options;
+  const { ttl, wait = 0, signal, pid, keepToken } = options;
   return board.holdfast.acquire(issueKey(id), {
     detached: true,
     wait,
     metadata: { issue: id },
     ...(ttl === undefined ? {} : { ttl }),
     ...(signal === undefined ? {} : { signal }),
+    ...(pid === undefined ? {} : { pid }),
     ...(keepToken === undefined ? {} : { keepToken }),
   });
 }

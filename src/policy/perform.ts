@@ -15,10 +15,15 @@ export interface PolicyOptions {
   readonly deployment?: Deployment;
 }
 
-export interface PerformOptions extends Scope, Pick<AcquireOptions, "ttl" | "wait" | "signal"> {
+/** Of the request for the locks: as in `acquire`. */
+type Request = Pick<AcquireOptions, "ttl" | "wait" | "signal" | "pid" | "within" | "metadata">;
+
+export interface PerformOptions extends Scope, Pick<Request, "ttl" | "wait" | "signal"> {
   /** The token of an approval, for what cannot be undone. It is used up. */
   readonly approval?: string;
 }
+
+export interface BeginOptions extends PerformOptions, Request {}
 
 export class Policies {
   readonly #policy: Policy;
@@ -53,6 +58,22 @@ export class Policies {
     const { needsApproval } = this.explain(operation, scope);
     if (!needsApproval) throw invalidArgument("operation", `${operation} needs no approval`);
     return approve(holdfast, { operation, ids: scope.ids }, options);
+  }
+
+  /** Takes those locks and hands them over: whoever begins releases. Throws as `perform`. */
+  async begin(holdfast: Holdfast, operation: string, options: BeginOptions): Promise<Lease> {
+    const { ids, objects: _objects, approval, ...request } = options;
+    const needed = this.explain(operation, options);
+    this.#assertReach(holdfast, needed);
+    const keys = needed.locks.map(({ resource }) => resource);
+    const lease = await holdfast.acquire(keys, { ...request, mode: needed.mode });
+    try {
+      if (needed.needsApproval) await useApproval(holdfast, { operation, ids }, approval);
+      return lease;
+    } catch (error) {
+      await lease.release().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Takes those locks, runs `work`, and releases them. Throws as `explain` and `acquire`, before anything runs. */

@@ -1,0 +1,51 @@
+/** Changing an issue. Closing it, or sending it back, ends the claim. */
+import * as z from "zod";
+import type { Issue } from "../../board/board.js";
+import { ISSUE_STATES, type IssuePatch, type IssueState, PRIORITIES, parseIssueId } from "../../board/issue.js";
+import { ISSUE, issueText } from "../issues.js";
+import type { Run } from "../run.js";
+import { defineTool, run } from "../tool.js";
+
+const SENT_BACK: readonly IssueState[] = ["ready", "backlog"];
+
+export const issueUpdate = defineTool({
+  name: "issue_update",
+  description: "Change an issue nobody else has claimed: done closes it, ready gives your claim back.",
+  purpose: "look",
+  changes: true,
+  input: z.strictObject({
+    id: z.string(),
+    state: z.enum(ISSUE_STATES).optional(),
+    priority: z.enum(PRIORITIES).optional(),
+    add_labels: z.array(z.string()).optional(),
+    remove_labels: z.array(z.string()).optional(),
+    run,
+  }),
+  output: { issue: ISSUE },
+  async call({ id, state, priority, add_labels: addLabels, remove_labels: removeLabels }, { run: own }) {
+    const patch: IssuePatch = {
+      ...(priority === undefined ? {} : { priority }),
+      ...(addLabels === undefined ? {} : { addLabels }),
+      ...(removeLabels === undefined ? {} : { removeLabels }),
+    };
+    const issue = await change(own, parseIssueId(id), state, patch);
+    return { data: { issue }, text: `Changed.\n${issueText(issue)}` };
+  },
+});
+
+async function change(
+  { board, holdings }: Run,
+  id: string,
+  state: IssueState | undefined,
+  patch: IssuePatch,
+): Promise<Issue> {
+  const token = holdings.claimToken(id);
+  const claim = token === undefined ? {} : { token };
+  const closes = state === "done" || state === "rejected";
+  const sendsBack = token !== undefined && state !== undefined && SENT_BACK.includes(state);
+  if (!closes && !sendsBack) return board.update(id, { ...patch, ...(state === undefined ? {} : { state }) }, claim);
+  if (Object.keys(patch).length > 0) await board.update(id, patch, claim);
+  const issue = closes ? await board.close(id, { state, ...claim }) : await board.release(id, { state, ...claim });
+  holdings.forgetClaim(id);
+  return issue;
+}

@@ -1,5 +1,5 @@
 /** What doctor asks about worktrees and snapshots: what a crash or tampering left, and tidying up what is safe to. */
-import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
 import { removeQuietly } from "../support/durable-file.js";

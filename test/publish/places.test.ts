@@ -82,7 +82,7 @@ describe.skipIf(!canMount())("PUB-1: mounts", () => {
     mounted.push(words.at(-1) ?? "");
   };
   afterEach(() => {
-    for (const each of mounted.splice(0).reverse()) execFileSync("umount", [each]);
+    for (const each of mounted.splice(0).reverse()) execFileSync("umount", ["--lazy", each]);
   });
 
   it("a target on which another file system is mounted is refused before anything is staged", async () => {
@@ -153,7 +153,7 @@ function canMount(): boolean {
   const trial = mkdtempSync(join(tmpdir(), "holdfast-mount-"));
   try {
     execFileSync("mount", ["-t", "tmpfs", "none", trial], { stdio: "ignore" });
-    execFileSync("umount", [trial], { stdio: "ignore" });
+    execFileSync("umount", ["--lazy", trial], { stdio: "ignore" });
     return true;
   } catch {
     return false;

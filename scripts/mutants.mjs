@@ -16,7 +16,7 @@ import { parseArgs } from "node:util";
 import { MUTANTS } from "./mutants/list.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const COPIED = ["package.json", "tsconfig.json", "vitest.config.ts", "scripts/build.mjs", "src", "test"];
+const COPIED = ["package.json", "tsconfig.json", "vitest.config.ts", "scripts/build.mjs", "scripts/cli", "src", "test"];
 const TIME_LIMIT_MS = 180_000;
 const KILLER_WIDTH = 84;
 

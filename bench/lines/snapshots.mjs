@@ -1,8 +1,8 @@
 // Snapshots of 10,000 files, 180 MB, beside git and restic, each as a command: the first, the next after ten changes, a
-// restore, and how large the store is after ten more. Every round starts from nothing.
+// restore, and how large the store is after eleven. Every round starts from nothing.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inScratch } from "../scratch.mjs";
@@ -19,19 +19,27 @@ export const snapshots = {
     const files = quick ? 1_000 : 10_000;
     const hasRestic = isThere("restic");
     if (!hasRestic) console.log("  restic is not installed (apt-get install restic): its lines are left out");
-    const rounds = [];
-    for (let round = 0; round < (quick ? 2 : 5); round += 1)
-      rounds.push(await inScratch((newFolder) => measureRound(newFolder(), files, hasRestic)));
-    return rowsOf(rounds, hasRestic);
+    return inScratch((newFolder) => {
+      const model = join(newFolder(), "model");
+      fill(model, files);
+      const rounds = [];
+      for (let round = 0; round < (quick ? 2 : 3); round += 1) {
+        const base = newFolder();
+        rounds.push(measureRound(base, model, files, hasRestic));
+        rmSync(base, { recursive: true, force: true });
+      }
+      return rowsOf(rounds, hasRestic, quick);
+    });
   },
 };
 
-function measureRound(base, files, hasRestic) {
+function measureRound(base, model, files, hasRestic) {
   const payload = join(base, "workspace", "main");
   const copy = join(base, "for-git");
-  fill(payload, files);
-  execFileSync("cp", ["-a", payload, copy]);
-  execFileSync("sync");
+  mkdirSync(join(base, "workspace"));
+  for (const place of [payload, copy]) execFileSync("cp", ["-a", model, place]);
+  // What was just written must not be written out while the first one is measured.
+  execFileSync("sync", ["-f", base]);
   const root = join(base, "workspace");
   const holdfast = (...words) => run(process.execPath, [MAIN, ...words, "--quiet"], root);
   holdfast("init");
@@ -58,15 +66,15 @@ function measureRound(base, files, hasRestic) {
     .snapshots;
   times.ours.restore = timed(() => holdfast("restore", newest.snapshot_id, "--to", "copy"));
   if (hasRestic) times.restic.restore = timed(() => restic("restore", "latest", "--target", join(base, "restored")));
-  for (let more = 1; more < 10; more += 1) {
+  for (let more = 1; more <= 9; more += 1) {
     change(payload, more, files);
-    times.ours.tenth = timed(() => holdfast("snapshot", "main"));
+    times.ours.eleventh = timed(() => holdfast("snapshot", "main"));
   }
   times.size = sizeOf(join(root, ".holdfast", "snapshots")) / (files * FILE_BYTES);
   return times;
 }
 
-function rowsOf(rounds, hasRestic) {
+function rowsOf(rounds, hasRestic, quick) {
   const of = (who, what) => rounds.map((round) => round[who][what]);
   const row = (what, name, peer, goal) => ({
     what,
@@ -84,17 +92,17 @@ function rowsOf(rounds, hasRestic) {
     ...beside("restore to a new folder", "restore", { atMost: 1 }),
     {
       what: "the eleventh beside the second",
-      ours: milliseconds(median(of("ours", "tenth"))),
+      ours: milliseconds(median(of("ours", "eleventh"))),
       peer: milliseconds(median(of("ours", "next"))),
-      ratio: ratioOf(of("ours", "tenth"), of("ours", "next")),
-      goal: null,
+      ratio: ratioOf(of("ours", "eleventh"), of("ours", "next")),
+      goal: { atMost: 1.3 },
     },
     {
       what: "store after eleven, of the payload",
       ours: "",
       peer: "",
       ratio: spreadOf(rounds.map((round) => round.size)),
-      goal: { atMost: 1.05 },
+      goal: quick ? null : { atMost: 1.05 }, // Of a small payload the changed files are a large share.
     },
   ];
 }

@@ -704,7 +704,15 @@ export const MUTANTS = [
     file: "src/worktree/restore/revert.ts",
     find: "const reverted = done?.snapshot_id === rescue ? done : await steps.restore(rescue);",
     replace: "const reverted = done === null ? null : await steps.restore(done.rescue_id);",
-    tests: tree("settling", "--revert"),
+    tests: tree("settling", "is undone by"),
+  },
+  {
+    name: "tree-late-entry",
+    about: "a snapshot whose process died before its audit entry is never told of",
+    file: "src/worktree/take.ts",
+    find: "if (teller !== null) await tellLate(layout, teller);",
+    replace: "",
+    tests: tree("untold", "is told of by"),
   },
   {
     name: "tree-place-inside",

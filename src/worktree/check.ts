@@ -1,11 +1,12 @@
 /** What doctor asks about worktrees and snapshots: what a crash or tampering left, and tidying up what is safe to. */
-import { existsSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { manifestOf } from "./compare.js";
 import type { Layout } from "./layout.js";
+import { sharedCommitter, withRight } from "./locking.js";
 import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
 import { claimObjects } from "./pins.js";
 import { listWorktrees, payloadOf } from "./registry.js";
@@ -13,7 +14,8 @@ import { settle } from "./restore/in-place.js";
 import { unsettled } from "./restore/journal.js";
 import { leftByRestores } from "./restore/to-new.js";
 import { allIds, folderOf, getSnapshot, objectFolders } from "./snapshots.js";
-import { type Site, tidyStaging } from "./take.js";
+import { type Committer, type Site, tidyStaging } from "./take.js";
+import { unfinishedIn, untoldIn } from "./untold.js";
 
 export interface Fault {
   readonly kind: "orphan" | "interrupted" | "partial" | "broken_chain" | "missing_part" | "missing_payload";
@@ -33,9 +35,23 @@ export async function checkSnapshots(layout: Layout): Promise<readonly Fault[]> 
 export async function repairSnapshots(site: Site, holdfast: Holdfast): Promise<readonly Fault[]> {
   const { layout } = site;
   for (const name of unsettled(layout)) await settle(site, holdfast, name);
-  await tidyStaging(layout);
+  await tellAll(site, holdfast);
+  await tidyStaging(layout, null);
   await removeLeftRestores(layout);
   return checkSnapshots(layout);
+}
+
+/** Whose worktree is in use is told of by the next snapshot there. */
+async function tellAll({ layout }: Site, holdfast: Holdfast): Promise<void> {
+  for (const info of untoldIn(layout)) {
+    const tidy = (committer: Committer) => tidyStaging(layout, { name: info.worktree_id, committer });
+    try {
+      if (info.worktree_mode === "shared") await tidy(sharedCommitter(holdfast, info));
+      else await withRight(holdfast, info, {}, tidy);
+    } catch (error) {
+      if (!isHoldfastError(error, "E_LOCK_CONFLICT")) throw error;
+    }
+  }
 }
 
 /** While somebody uses objects, what is in the making cannot be told from what was left. */
@@ -55,8 +71,9 @@ async function whenQuiet<T>(layout: Layout, work: () => T): Promise<T | null> {
 async function orphans(layout: Layout): Promise<Fault[]> {
   const orphan = (path: string, problem: string): Fault => ({ kind: "orphan", path, problem, repairable: true });
   const found = await whenQuiet(layout, () => [
-    ...readdirSync(layout.staging).map((name) =>
-      orphan(join(layout.staging, name), "a snapshot that was never finished"),
+    ...unfinishedIn(layout).map((name) => orphan(join(layout.staging, name), "a snapshot that was never finished")),
+    ...untoldIn(layout).map(({ snapshot_id: id }) =>
+      orphan(folderOf(layout, id), "it is whole, but its audit entry may be missing"),
     ),
     ...leftByRestores(layout).map(({ intent, staged }) =>
       orphan(intent, `a restore that was never finished: ${staged}`),

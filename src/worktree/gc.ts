@@ -21,6 +21,7 @@ import { openObjectReader } from "./objects/object-reader.js";
 import { claimObjects } from "./pins.js";
 import { allIds, folderOf, listSnapshots, objectFolders } from "./snapshots.js";
 import { systemError } from "./system-error.js";
+import { unfinishedIn } from "./untold.js";
 
 export interface Collected {
   /** Names in staging/ that were removed. */
@@ -43,7 +44,7 @@ export async function collect(layout: Layout, waitMs: number): Promise<Collected
 
 async function sweep(layout: Layout): Promise<Collected> {
   const collected = { staged: 0, folders: 0, objects: 0, bytes: 0 };
-  for (const name of readdirSync(layout.staging)) {
+  for (const name of unfinishedIn(layout)) {
     collected.staged += 1;
     collected.bytes += remove(join(layout.staging, name));
   }

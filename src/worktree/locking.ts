@@ -31,7 +31,7 @@ const PUBLISH_WAIT = "60s";
 /** `E_LOCK_CONFLICT` when somebody else holds it, `E_LOCK_NOT_HELD` when what is shown does not. */
 export async function withRight<T>(
   holdfast: Holdfast,
-  { worktree_id: name }: WorktreeRecord,
+  { worktree_id: name }: Pick<WorktreeRecord, "worktree_id">,
   { lease, token, wait = 0 }: Presenting,
   work: (right: Right) => Promise<T>,
 ): Promise<T> {
@@ -39,25 +39,35 @@ export async function withRight<T>(
   if (lease !== undefined) {
     if (!lease.keys.includes(key)) throw notThis(key, lease.keys);
     await lease.verify();
-    return work(rightOf(lease, lease.fencingTokens[lease.keys.indexOf(key)] ?? null, lease.token));
+    return work(rightOf(holdfast, key, lease, lease.fencingTokens[lease.keys.indexOf(key)] ?? null, lease.token));
   }
   if (token !== undefined) {
     const borrowed = await holdfast.borrow(key, token);
     await borrowed.verify();
-    return work(rightOf(borrowed, borrowed.fencingTokens[0] ?? null, token));
+    return work(rightOf(holdfast, key, borrowed, borrowed.fencingTokens[0] ?? null, token));
   }
-  return holdfast.withLock(key, { wait }, (own) => work(rightOf(own, own.fencingToken, own.token)));
+  return holdfast.withLock(key, { wait }, (own) => work(rightOf(holdfast, key, own, own.fencingToken, own.token)));
 }
 
 /** Publishing from a shared worktree. */
-export function sharedCommitter(holdfast: Holdfast, { worktree_id: name }: WorktreeRecord): Committer {
+export function sharedCommitter(
+  holdfast: Holdfast,
+  { worktree_id: name }: Pick<WorktreeRecord, "worktree_id">,
+): Committer {
+  const key = `snapshot:${name}`;
   return {
     fencingToken: null,
     commit: (write, event, details) =>
-      holdfast.withLock(`snapshot:${name}`, { wait: PUBLISH_WAIT }, (lease) =>
-        commitTold(lease, write, event, details),
-      ),
+      holdfast.withLock(key, { wait: PUBLISH_WAIT }, (lease) => commitTold(lease, write, event, details)),
+    hasTold: (id) => hasTold(holdfast, key, id),
   };
+}
+
+const FAR_BACK = 50_000;
+
+async function hasTold({ audit }: Holdfast, resource: string, snapshotId: string): Promise<boolean> {
+  const entries = await audit.recent({ resource, event: "snapshot", limit: FAR_BACK });
+  return entries.some(({ details }) => details.snapshot_id === snapshotId);
 }
 
 /** A step under the guard of this lease, with an entry in the audit chain by the same step when an event is named. */
@@ -71,11 +81,18 @@ export function commitTold<T>(
   return lease.through(() => store.fence.commit(grants, write, event === null ? undefined : { event, party, details }));
 }
 
-function rightOf(lease: Pick<BorrowedLease, "seat" | "through">, fencingToken: number | null, token: string): Right {
+function rightOf(
+  holdfast: Holdfast,
+  key: string,
+  lease: Pick<BorrowedLease, "seat" | "through">,
+  fencingToken: number | null,
+  token: string,
+): Right {
   return {
     fencingToken,
     token,
     commit: (write, event, details) => commitTold(lease, write, event, details),
+    hasTold: (id) => hasTold(holdfast, key, id),
   };
 }
 

@@ -12,8 +12,9 @@
  *
  * A crash before the rename in 6 leaves a folder in staging/ that nobody lists and gc, doctor or the next snapshot of the
  * worktree removes; the head still means the snapshot before, because the one it names is not there. A crash after the
- * rename leaves a complete snapshot that is the head, perhaps without its audit entry, with an older cache, which is as
- * true as it was. A stale token fails in 6 before anything is renamed, and what was staged is removed.
+ * rename leaves a complete snapshot that is the head, with an older cache, which is as true as it was; the cache in staging/
+ * says that the audit entry may be missing, and whoever comes next adds it (untold.ts). A stale token fails in 6 before
+ * anything is renamed, and what was staged is removed.
  *
  * Not promised: that a payload written by somebody who does not hold the lock stays as it is; it is noticed.
  */
@@ -35,6 +36,7 @@ import { sealText } from "./sealed-file.js";
 import { newSnapshotId } from "./snapshot-id.js";
 import { findSnapshot, folderOf, objectFolders } from "./snapshots.js";
 import { systemError } from "./system-error.js";
+import { type Teller, taleOf, tellLate, unfinishedIn } from "./untold.js";
 
 /** What a verb works with. */
 export interface Site {
@@ -49,6 +51,8 @@ export interface Site {
 export interface Committer {
   readonly fencingToken: number | null;
   commit<T>(write: () => T, event: "snapshot" | "restore" | null, details: Record<string, unknown>): Promise<T>;
+  /** Whether the audit chain has the entry of this snapshot. */
+  hasTold(snapshotId: string): Promise<boolean>;
 }
 
 export interface TakeRequest {
@@ -70,7 +74,7 @@ export interface Taken {
 /** `E_CONSISTENCY_UNAVAILABLE`, `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`, `E_IO`, `E_COMMIT_UNCERTAIN`. */
 export async function take(site: Site, request: TakeRequest, committer: Committer): Promise<Taken> {
   const { layout } = site;
-  await tidyStaging(layout);
+  await tidyStaging(layout, { name: request.worktree.worktree_id, committer });
   using _pin = await pinObjects(layout);
   const id = newSnapshotId(site.clock().wallMs);
   const folder = join(layout.staging, id);
@@ -84,13 +88,7 @@ export async function take(site: Site, request: TakeRequest, committer: Committe
     renameSync(join(folder, "cache"), join(layout.staging, `${id}.cache`));
     const info = writeDescriptor(folder, descriptor);
     syncFolder(folder);
-    const details = {
-      snapshot_id: id,
-      parent_id: parent,
-      payload_root_hash: info.payload_root_hash,
-      kind: request.kind,
-    };
-    await committer.commit(() => publish(layout, info), "snapshot", details);
+    await committer.commit(() => publish(layout, info), "snapshot", taleOf(info));
     keepCache(layout, id, request.worktree.worktree_id);
     return { info, filesRead: captured.read };
   } catch (error) {
@@ -185,14 +183,17 @@ function keepCache(layout: Layout, id: string, worktree: string): void {
   renameSync(join(layout.staging, `${id}.cache`), join(layout.caches, worktree));
 }
 
-/** After a failure: nothing stays, unless it was published after all. */
+/** After a failure: nothing stays, unless it was published after all. Then the next one looks for its audit entry. */
 function discard(layout: Layout, id: string): void {
   rmSync(join(layout.staging, id), { recursive: true, force: true });
-  removeQuietly(join(layout.staging, `${id}.cache`));
+  if (findSnapshot(layout, id) === null) removeQuietly(join(layout.staging, `${id}.cache`));
 }
 
-/** Removes what snapshots left that died. While another one runs nothing is: whose is whose cannot be told. */
-export async function tidyStaging(layout: Layout): Promise<readonly string[]> {
+/**
+ * Removes what snapshots left that died. While another one runs nothing is: whose is whose cannot be told. Of the worktree
+ * whose committer is given, audit entries that are missing are added first; those of others are left for them.
+ */
+export async function tidyStaging(layout: Layout, teller: Teller | null): Promise<readonly string[]> {
   if (readdirSync(layout.staging).length === 0) return [];
   let claim: Disposable;
   try {
@@ -202,7 +203,8 @@ export async function tidyStaging(layout: Layout): Promise<readonly string[]> {
     throw error;
   }
   using _claim = claim;
-  const left = readdirSync(layout.staging).sort();
+  if (teller !== null) await tellLate(layout, teller);
+  const left = unfinishedIn(layout);
   for (const name of left) rmSync(join(layout.staging, name), { recursive: true, force: true });
   return left;
 }

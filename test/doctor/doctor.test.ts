@@ -108,6 +108,10 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
     await killedOnceItSpoke(PUBLISHER, ward.url, join(ward.root, "site"));
     await ward.use((one) => one.recover("site"));
   },
+  async STAGE_LEFT(ward) {
+    await killedOnceItSpoke(PUBLISHER, ward.url, join(ward.root, "site"), "cleaning");
+    await ward.use((one) => one.recover("site"));
+  },
   async SNAPSHOT_ORPHAN(ward) {
     await snapshotOf(ward);
     mkdirSync(join(ward.root, ".holdfast/snapshots/staging/20200101-000000000-00000000"));
@@ -150,7 +154,7 @@ async function snapshotOf(ward: Ward): Promise<string> {
 
 const REPAIRED = [
   ...["RECORD_UNREADABLE", "GRANT_RECOVERABLE", "PROOF_ORPHAN", "TOKEN_ORPHAN"],
-  ...["PUBLISH_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED", "BOARD_UNSETTLED", "BOARD_INDEX_WRONG"],
+  ...["PUBLISH_LEFT", "STAGE_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED", "BOARD_UNSETTLED", "BOARD_INDEX_WRONG"],
 ];
 
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {

@@ -83,6 +83,9 @@ export function variedTree(payload: string): void {
   symlinkSync("../../outside", join(payload, "deep/link"));
   symlinkSync("deep", join(payload, "to-folder"));
   utimesSync(join(payload, "a.txt"), 1_600_000_000.123456, 1_600_000_000.123456);
+  // Older than 1970; as text, because Node takes a negative number for now.
+  utimesSync(join(payload, "deep/c"), "-315521754.25", "-315521754.25");
+  utimesSync(join(payload, "empty/inner"), "-0.001", "-0.001");
 }
 
 /** Everything about a tree that a snapshot promises, one line each. Inodes are named by the first path that has them. */
@@ -92,7 +95,7 @@ export function outlineOf(folder: string): string[] {
   const visit = (path: string): void => {
     const full = join(folder, path);
     const stats = lstatSync(full, { bigint: true });
-    const time = stats.mtimeNs / 1_000n;
+    const time = (stats.mtimeNs - (((stats.mtimeNs % 1_000n) + 1_000n) % 1_000n)) / 1_000n;
     if (stats.isSymbolicLink()) lines.push(`${path} -> ${readlinkSync(full)} ${time}`);
     else if (stats.isDirectory()) {
       lines.push(`${path}/ ${stats.mode & 0o7777n} ${time}`);

@@ -11,18 +11,18 @@ describe("TREE-8: a restore in place that was killed half way", () => {
   let scene: Interrupted;
   beforeAll(async () => {
     scene = await prepareInterrupted();
-  }, 600_000);
+  }, 300_000);
   afterAll(() => scene.stage.scene.close());
 
-  it("is finished by --resume, also when that is killed too", { timeout: 600_000 }, async () => {
+  it("is finished by --resume, also when that is killed too", { timeout: 300_000 }, async () => {
     expect(await killSettling(scene, "settle", (calls) => [lastPut(calls)])).toBe(1);
   });
 
-  it("is undone by --revert, also when that is killed and asked for again", { timeout: 600_000 }, async () => {
+  it("is undone by --revert, also when that is killed and asked for again", { timeout: 300_000 }, async () => {
     expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);
   });
 
-  it("is settled in a copy of the workspace without a touch of the original", { timeout: 600_000 }, async () => {
+  it("is settled in a copy of the workspace without a touch of the original", { timeout: 300_000 }, async () => {
     const root = await scene.newRoot();
     const copy = copyOf(root, "copy");
     const before = outlineOf(join(root, "payload"));

@@ -175,9 +175,15 @@ function linkOf({ path, stats }: Seen, firstOf: Map<string, string>): string | n
   return first ?? null;
 }
 
+/** The microsecond it lies in, also before 1970. */
+function microseconds(ns: bigint): number {
+  const us = ns / 1_000n;
+  return Number(us * 1_000n > ns ? us - 1n : us);
+}
+
 function entryOf({ seen: { kind, path, stats, target }, sha256, linkTo }: Waiting): Entry {
   const mode = Number(stats.mode & 0o7777n);
-  const mtimeUs = Number(stats.mtimeNs / 1_000n);
+  const mtimeUs = microseconds(stats.mtimeNs);
   if (kind === "folder") return { kind, path, mode, mtimeUs };
   if (kind === "symlink") return { kind, path, mtimeUs, target };
   if (linkTo !== null) return { kind: "hardlink", path, to: linkTo };

@@ -20,6 +20,7 @@ import { join } from "node:path";
 import { ioError } from "../../support/errors.js";
 import { evidenceOf } from "../capture/evidence.js";
 import type { Place, Step } from "./journal.js";
+import { timeOf } from "./times.js";
 
 export function applyStep({ payload, stage }: Place, step: Step): void {
   const full = join(payload, step.path);
@@ -46,18 +47,14 @@ export function applyStep({ payload, stage }: Place, step: Step): void {
       case "file":
       case "folder":
         chmodSync(full, step.mode);
-        utimesSync(full, seconds(step.mtime_us), seconds(step.mtime_us));
+        utimesSync(full, timeOf(step.mtime_us), timeOf(step.mtime_us));
         break;
       case "symlink":
-        lutimesSync(full, seconds(step.mtime_us), seconds(step.mtime_us));
+        lutimesSync(full, timeOf(step.mtime_us), timeOf(step.mtime_us));
     }
   } catch (error) {
     throw ioError(error, `restore (${step.op})`, full);
   }
-}
-
-function seconds(mtimeUs: number): number {
-  return (mtimeUs + 0.5) / 1e6;
 }
 
 function makeFolder(stage: string, full: string, n: number): void {

@@ -153,14 +153,10 @@ async function finish(layout: Layout, files: JournalFolder, hold: Hold): Promise
   if (!files.isApplied()) {
     await apply(files, hold, journal, place);
     const details = { snapshot_id: snapshotId, rescue_id: rescueId };
-    await hold.commit(
-      () => {
-        writeHead(layout, name, snapshotId, getSnapshot(layout, snapshotId).snapshot_id);
-        files.markApplied();
-      },
-      "restore",
-      details,
-    );
+    // Marked only when the entry is on record: who dies in between leaves it to be told again, not never.
+    const head = getSnapshot(layout, snapshotId).snapshot_id;
+    await hold.commit(() => writeHead(layout, name, snapshotId, head), "restore", details);
+    files.markApplied();
   }
   const kept = tidy(place);
   files.close();

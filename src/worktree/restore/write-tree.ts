@@ -31,6 +31,7 @@ import {
 } from "../manifest/entry.js";
 import type { ObjectReader } from "../objects/object-reader.js";
 import { createCrew, threadCount } from "../threads.js";
+import { timeOf } from "./times.js";
 import type { WriteJob, WriteSetup } from "./write-thread.js";
 
 export interface TreeWriter {
@@ -91,11 +92,6 @@ export function createTreeWriter(reader: ObjectReader, root: string, threads: nu
   };
 }
 
-/** Half a microsecond more, because the system's call cuts what a double cannot say exactly. */
-function seconds(mtimeUs: number): number {
-  return (mtimeUs + 0.5) / 1e6;
-}
-
 export function writeFileEntry(
   reader: ObjectReader,
   { sha256, size, mode, mtimeUs, hasHoles }: FileEntry,
@@ -112,7 +108,7 @@ export function writeFileEntry(
       throw new HoldfastError("E_STORE_CORRUPT", `object ${sha256} has ${at} bytes, and the manifest says ${size}`);
     if (hasHoles) ftruncateSync(fd, size);
     fchmodSync(fd, mode);
-    futimesSync(fd, seconds(mtimeUs), seconds(mtimeUs));
+    futimesSync(fd, timeOf(mtimeUs), timeOf(mtimeUs));
   } finally {
     closeSync(fd);
   }
@@ -120,12 +116,12 @@ export function writeFileEntry(
 
 export function writeLink({ target, mtimeUs }: LinkEntry, full: string): void {
   symlinkSync(target, full);
-  lutimesSync(full, seconds(mtimeUs), seconds(mtimeUs));
+  lutimesSync(full, timeOf(mtimeUs), timeOf(mtimeUs));
 }
 
 function setFolder(full: string, { mode, mtimeUs }: Pick<FolderEntry, "mode" | "mtimeUs">): void {
   chmodSync(full, mode);
-  utimesSync(full, seconds(mtimeUs), seconds(mtimeUs));
+  utimesSync(full, timeOf(mtimeUs), timeOf(mtimeUs));
 }
 
 /** Hard links only to a regular file, through folders that are folders. */

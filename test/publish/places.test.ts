@@ -1,0 +1,163 @@
+/** Places where a folder cannot be put, and two processes that want the same one. */
+import { execFile, execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { listManifests, publish, verifyManifests } from "../../src/publish/index.js";
+import { debrisAt } from "./world.js";
+
+const AS = fileURLToPath(new URL("../fixtures/publish-as.mjs", import.meta.url));
+const MANY = fileURLToPath(new URL("../fixtures/publish-many.mjs", import.meta.url));
+const NOBODY = 65_534;
+const IS_ROOT = process.getuid?.() === 0;
+const run = promisify(execFile);
+
+let dir: string;
+let place: string;
+let target: string;
+let store: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "holdfast-places-"));
+  place = join(dir, "place");
+  target = join(place, "out");
+  store = `sqlite:${join(dir, "store", "holdfast.db")}`;
+  for (const folder of [place, join(dir, "store")]) mkdirSync(folder);
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+async function looking<T>(work: (holdfast: Holdfast) => Promise<T>): Promise<T> {
+  const holdfast = await openHoldfast({ store, owner: "admin:looks", heart: "loop", wait: 0 });
+  try {
+    return await work(holdfast);
+  } finally {
+    await holdfast.close();
+  }
+}
+
+/** Nothing of it is visible or left, and the record says so. */
+async function expectNothing(): Promise<void> {
+  expect(await looking((holdfast) => listManifests(holdfast, { state: "pending" }))).toEqual([]);
+  expect(debrisAt(target)).toEqual([]);
+}
+
+describe("PUB-3: a parent that cannot be written", () => {
+  async function publishAsOrdinaryUser(): Promise<{ ok: boolean; code?: string; hasFilled: boolean }> {
+    const { stdout } = await run(process.execPath, [AS, store, target]);
+    return JSON.parse(stdout) as { ok: boolean; code?: string; hasFilled: boolean };
+  }
+
+  it("is found out before anything is staged, and once it can be written the publish works", async () => {
+    mkdirSync(target);
+    writeFileSync(join(target, "version"), "old");
+    if (IS_ROOT) for (const each of [dir, place, target, join(dir, "store")]) chownSync(each, NOBODY, NOBODY);
+    chmodSync(place, 0o555);
+    expect(await publishAsOrdinaryUser()).toMatchObject({ ok: false, code: "E_IO", hasFilled: false });
+    expect(readFileSync(join(target, "version"), "utf8")).toBe("old");
+    await expectNothing();
+    chmodSync(place, 0o755);
+    expect(await publishAsOrdinaryUser()).toMatchObject({ ok: true });
+    expect(readFileSync(join(target, "version"), "utf8")).toBe("new");
+    await expectNothing();
+  }, 60_000);
+});
+
+describe.skipIf(!canMount())("PUB-1: mounts", () => {
+  const mounted: string[] = [];
+  const mount = (...words: readonly string[]): void => {
+    execFileSync("mount", words);
+    mounted.push(words.at(-1) ?? "");
+  };
+  afterEach(() => {
+    for (const each of mounted.splice(0).reverse()) execFileSync("umount", ["--lazy", each]);
+  });
+
+  it("a target on which another file system is mounted is refused before anything is staged", async () => {
+    mkdirSync(target);
+    mount("-t", "tmpfs", "none", target);
+    writeFileSync(join(target, "version"), "old");
+    let hasFilled = false;
+    const publishing = looking((holdfast) =>
+      publish({ holdfast, key: "site" }, target, () => {
+        hasFilled = true;
+      }),
+    );
+    await expect(publishing).rejects.toMatchObject({ code: "E_CROSS_DEVICE" });
+    expect(hasFilled).toBe(false);
+    expect(readFileSync(join(target, "version"), "utf8")).toBe("old");
+    await expectNothing();
+  });
+
+  it("a folder of the same file system mounted there cannot be exchanged: told, and nothing has changed", async () => {
+    for (const folder of [target, join(dir, "elsewhere")]) mkdirSync(folder);
+    writeFileSync(join(dir, "elsewhere", "version"), "old");
+    mount("--bind", join(dir, "elsewhere"), target);
+    const publishing = looking((holdfast) =>
+      publish({ holdfast, key: "site" }, target, (stage) => stage.write("version", "new")),
+    );
+    await expect(publishing).rejects.toMatchObject({ code: expect.stringMatching(/^E_(CROSS_DEVICE|IO)$/) });
+    expect(readFileSync(join(target, "version"), "utf8")).toBe("old");
+    await expectNothing();
+  });
+
+  it("a parent that is mounted read-only is an error of the disk, and nothing is left", async () => {
+    mount("--bind", place, place);
+    execFileSync("mount", ["-o", "remount,ro,bind", place]);
+    const publishing = looking((holdfast) => publish({ holdfast, key: "site" }, target, () => undefined));
+    await expect(publishing).rejects.toMatchObject({ code: "E_IO", details: { errno: "EROFS" } });
+    await expectNothing();
+  });
+});
+
+describe("PUB-3: publishers at once", () => {
+  it("two processes take turns: each publish is whole, on record, and the last one stands", async () => {
+    const names = ["left", "right"];
+    const ended = await Promise.all(names.map((name) => run(process.execPath, [MANY, store, target, name, "6"])));
+    const told = ended.flatMap(({ stdout }) =>
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { version: string; id: string }),
+    );
+    await looking(async (holdfast) => {
+      const manifests = await listManifests(holdfast);
+      const ids = told.map(({ id }) => id);
+      for (const { id, state } of manifests) expect([ids.includes(id), state]).toEqual([true, "committed"]);
+      expect(new Set(ids).size).toBe(12);
+      expect(await verifyManifests(holdfast)).toMatchObject({ ok: true, targets: 1 });
+      expect(await holdfast.audit.verify()).toMatchObject({ ok: true });
+    });
+    const version = readFileSync(join(target, "version"), "utf8");
+    expect(["left-6", "right-6"]).toContain(version);
+    for (const page of ["sub/page", "sub/deep/page"]) expect(readFileSync(join(target, page), "utf8")).toBe(version);
+    expect(readdirSync(place).filter((name) => name !== "tmp")).toEqual(["out"]);
+    await expectNothing();
+  }, 120_000);
+});
+
+function canMount(): boolean {
+  if (!IS_ROOT) return false;
+  const trial = mkdtempSync(join(tmpdir(), "holdfast-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "none", trial], { stdio: "ignore" });
+    execFileSync("umount", ["--lazy", trial], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(trial, { recursive: true, force: true });
+  }
+}

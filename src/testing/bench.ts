@@ -16,6 +16,9 @@ export function needing(need: Need, proof: (bench: Bench) => Promise<void>): Pro
   return Object.assign(proof, { needs: need });
 }
 
+/** So that neither a renewal nor a wait that ends comes in between on a machine that stood still for a while. */
+const UNHURRIED = { ttl: "10m", wait: "1m" } as const;
+
 interface MortalProcess {
   readonly pid: number;
   kill(): Promise<void>;
@@ -24,7 +27,7 @@ interface MortalProcess {
 export interface Bench extends AsyncDisposable {
   readonly url: string;
   readonly store: StoreUnderTest;
-  /** Another client of the store, by default under an owner name of its own. */
+  /** Another client of the store, by default under an owner name of its own, with long leases and much patience. */
   client(options?: HoldfastOptions): Promise<Holdfast>;
   /** Two clients who know nothing of each other. */
   two(options?: HoldfastOptions): Promise<[Holdfast, Holdfast]>;
@@ -43,7 +46,13 @@ export async function openBench(store: StoreUnderTest): Promise<Bench> {
 
   async function client(options: HoldfastOptions = {}): Promise<Holdfast> {
     opened += 1;
-    const holdfast = await openHoldfast({ owner: `agent:client-${opened}`, ...store.options, ...options, store: url });
+    const holdfast = await openHoldfast({
+      ...UNHURRIED,
+      owner: `agent:client-${opened}`,
+      ...store.options,
+      ...options,
+      store: url,
+    });
     clients.push(holdfast);
     return holdfast;
   }

@@ -12,14 +12,19 @@ import {
 } from "../index.js";
 
 /** Far beyond anything that should take place, so that a busy machine fails no test. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
 
 /** The shortest lease there is, taken so that nobody renews it. */
 export const SHORT = { ttl: "1s", detached: true } as const;
 
-/** Long enough to do something with it first, on a busy machine too. */
-export const BRIEF = { ttl: "2s", detached: true } as const;
+/** Nobody renews it either, and however slow the machine is, it lasts until the test makes it run out. */
+export const LONG = { ttl: "1h", detached: true } as const;
+
+/** Turns a long lease into the shortest there is. */
+export async function shorten(lease: Lease): Promise<void> {
+  await lease.renew(SHORT.ttl);
+}
 
 /** The error, which has to have this code. */
 export async function refusal(action: Promise<unknown>, code: ErrorCode): Promise<HoldfastError> {
@@ -54,6 +59,43 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
     if (performance.now() - startedAt > PATIENCE_MS) assert.fail(`waited in vain: ${what}`);
     await pause(LOOK_EVERY_MS);
   }
+}
+
+export const ATTEMPTS = 8;
+
+/**
+ * Tries a proof that only a machine lets come to its end that does not stand still for longer than a lease or a place in
+ * line lasts: with one key after the other, until it was not disturbed.
+ */
+export async function undisturbed(
+  prove: (key: string, attempt: number) => Promise<"shown" | "disturbed">,
+): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1)
+    if ((await prove(`k${attempt}`, attempt)) === "shown") return;
+  assert.fail(`disturbed in each of ${ATTEMPTS} attempts`);
+}
+
+/** Whether the lease could be made longer before it ran out. */
+export async function prolonged(lease: Lease): Promise<boolean> {
+  try {
+    await lease.renew("1h");
+    return true;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "E_LOCK_EXPIRED") return false;
+    throw error;
+  }
+}
+
+/** Looks at a lease that is kept alive, until it was renewed after that time or is lost, and lets nobody in meanwhile. */
+export async function untilRenewedOrLost(lease: Lease, other: Holdfast, after: string): Promise<void> {
+  const [key = ""] = lease.keys;
+  await until(`${key} is renewed`, async () => {
+    const wasFree = await isFree(other, key);
+    if (lease.state === "lost") return true;
+    assert.equal(wasFree, false, "taken from a holder that trusts it");
+    const [record] = (await other.inspect(key)).grants;
+    return record !== undefined && record.last_renewed_at > after;
+  });
 }
 
 export async function untilWaiting(client: Holdfast, key: string, count: number): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
-import { isFree, refusal, SHORT, untilExpired } from "../expect.js";
+import { isFree, LONG, refusal, shorten, untilExpired } from "../expect.js";
 
 /** What it takes to write, checked in the step that writes. */
 export const commits: Chapter = {
@@ -74,8 +74,9 @@ export const commits: Chapter = {
     bench,
   ) {
     const [a, b] = await bench.two();
-    const lease = await a.acquire("k", SHORT);
+    const lease = await a.acquire("k", LONG);
     const lent = await b.borrow("k", lease.token);
+    await shorten(lease);
     await untilExpired(b, "k");
     await refusal(
       lent.commit(() => assert.fail("it wrote")),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
-import { contentionOf, inOrder, isFree, refusal, untilWaiting } from "../expect.js";
+import { contentionOf, inOrder, isFree, refusal, undisturbed, until, untilWaiting } from "../expect.js";
+import { lineUp, placesFor, whileWaiting } from "../in-line.js";
 
 /** upgradeable → write and write → read, with nobody in between. */
 export const conversion: Chapter = {
@@ -32,11 +33,14 @@ export const conversion: Chapter = {
     const reader = await b.acquire("k/x", { mode: "read" });
     const lease = await a.acquire("k", { mode: "upgradeable" });
     assert.equal(await isFree(c, "k", { mode: "read" }), true);
-    const upgrade = lease.upgrade({ wait: "10s" });
-    await untilWaiting(c, "k", 1);
-    for (const key of ["k", "k/x", "k/y"]) assert.equal(await isFree(c, key, { mode: "read" }), false, key);
     const holder = await c.acquire("a-first");
-    await refusal(holder.acquire("k/y", { mode: "read", wait: 0 }), "E_LOCK_CONFLICT");
+    const upgrade = lease.upgrade();
+    await whileWaiting(c, "k", 1, async () => {
+      for (const key of ["k", "k/x", "k/y"]) assert.equal(await isFree(c, key, { mode: "read" }), false, key);
+      const entering = holder.acquire("k/y", { mode: "read", wait: 0 });
+      await entering.then((entered) => entered.release()).catch(() => undefined);
+      await refusal(entering, "E_LOCK_CONFLICT");
+    });
     const more = await reader.acquire("k/y", { mode: "read", wait: 0 });
     await more.release();
     await reader.release();
@@ -49,9 +53,9 @@ export const conversion: Chapter = {
     const reader = await b.acquire("k", { mode: "read" });
     const lease = await a.acquire("k", { mode: "upgradeable" });
     const { seen, note } = inOrder();
-    const writer = c.acquire("k", { wait: "10s" }).then(note("writer"));
+    const writer = c.acquire("k").then(note("writer"));
     await untilWaiting(b, "k", 1);
-    const upgrade = lease.upgrade({ wait: "10s" }).then(note("upgrade"));
+    const upgrade = lease.upgrade().then(note("upgrade"));
     await untilWaiting(b, "k", 2);
     await reader.release();
     await upgrade;
@@ -95,7 +99,7 @@ export const conversion: Chapter = {
     const first = await a.acquire("a");
     const lease = await first.acquire("k", { mode: "upgradeable" });
     const reader = await b.acquire("k", { mode: "read" });
-    const upgrade = lease.upgrade({ wait: "10s" });
+    const upgrade = lease.upgrade();
     await untilWaiting(b, "k", 1);
     await reader.release();
     await upgrade;
@@ -117,26 +121,36 @@ export const conversion: Chapter = {
   async "LOCK-9: a downgrade keeps the token, lets waiting readers in and no writer between"(bench) {
     const [a, b, c] = await bench.many(3);
     assert.ok(a && b && c);
-    const lease = await a.acquire("k");
-    const { fencingToken } = lease;
-    const reader = b.acquire("k", { mode: "read", wait: "10s" });
-    await untilWaiting(a, "k", 1);
-    const writer = c.acquire("k", { wait: "10s" });
-    await untilWaiting(a, "k", 2);
-    await lease.downgrade();
-    assert.deepEqual([lease.mode, lease.fencingToken], ["read", fencingToken]);
-    const entered = await reader;
-    await lease.verify();
-    await refusal(
-      lease.commit(() => assert.fail("it wrote")),
-      "E_LOCK_NOT_HELD",
-    );
-    assert.equal((await b.inspect("k")).waiters.length, 1);
-    await entered.release();
-    assert.equal((await b.inspect("k")).waiters.length, 1);
-    assert.equal(lease.state, "held");
-    await lease.release();
-    await (await writer).release();
+    await undisturbed(async (key) => {
+      const lease = await a.acquire(key);
+      const { fencingToken } = lease;
+      const requests = [() => b.acquire(key, { mode: "read" }), () => c.acquire(key)];
+      const { asked, places } = await lineUp(a, key, requests);
+      const [reader, writer] = asked;
+      await lease.downgrade();
+      assert.deepEqual([lease.mode, lease.fencingToken], ["read", fencingToken]);
+      const first = places?.[0] ?? "";
+      await until("the reader leaves its place", async () => !(await placesFor(a, key)).includes(first));
+      const owners = (await a.inspect(key)).grants.map((grant) => grant.owner);
+      assert.ok(!owners.includes(c.owner), "no writer comes in");
+      const hasEntered = owners.includes(b.owner);
+      await lease.verify();
+      await refusal(
+        lease.commit(() => assert.fail("it wrote")),
+        "E_LOCK_NOT_HELD",
+      );
+      if (hasEntered) {
+        const entered = await reader;
+        await untilWaiting(b, key, 1);
+        await entered?.release();
+        await untilWaiting(b, key, 1);
+      }
+      assert.equal(lease.state, "held");
+      await lease.release();
+      await Promise.all(asked.map(async (lease) => (await lease).release()));
+      assert.ok((await writer)?.mode === "write");
+      return hasEntered ? "shown" : "disturbed";
+    });
   },
 
   async "LOCK-9: upgradeable comes down to read as well, and makes room for another upgradeable"(bench) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openHoldfast } from "../../index.js";
 import type { Chapter } from "../bench.js";
-import { BRIEF, refusal, SHORT, untilExpired } from "../expect.js";
+import { LONG, refusal, SHORT, shorten, untilExpired, untilLapsed } from "../expect.js";
 
 /** The number that only grows, and what it takes to write. */
 export const fencing: Chapter = {
@@ -104,10 +104,12 @@ export const fencing: Chapter = {
 
   async "FENCE-2: a live grant with the number is found beside a lapsed one that has the same"(bench) {
     const [a, b] = await bench.two();
-    const outer = await a.acquire("t", BRIEF);
-    const inner = await outer.acquire("t/x", { ttl: "60s" });
+    const outer = await a.acquire("t", LONG);
+    const inner = await outer.acquire("t/x", { ttl: "1h" });
     assert.equal(inner.fencingToken, outer.fencingToken);
-    await refusal(b.acquire("t/x", { wait: 2_200 }), "E_LOCK_TIMEOUT");
+    await shorten(outer);
+    await untilLapsed(outer);
+    await refusal(b.acquire("t/x", { wait: 0 }), "E_LOCK_CONFLICT");
     assert.equal((await b.verify("t/x", inner.fencingToken)).lock_id, inner.grants[0]?.lock_id);
     await refusal(b.verify("t/y", outer.fencingToken), "E_LOCK_EXPIRED");
     await inner.verify();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Lease } from "../../index.js";
 import type { Chapter } from "../bench.js";
-import { contentionOf, inOrder, isFree, refusal, until, untilWaiting } from "../expect.js";
+import { contentionOf, isFree, refusal, undisturbed, until, untilWaiting } from "../expect.js";
+import { servedInOrder, whileWaiting } from "../in-line.js";
 
 /** Waiting: bounded, first come first served, and nothing left behind. */
 export const line: Chapter = {
@@ -38,51 +39,42 @@ export const line: Chapter = {
     const clients = await bench.many(6);
     const [holder, ...waiters] = clients;
     assert.ok(holder);
-    const lease = await holder.acquire("k");
-    const { seen, note } = inOrder();
-    const served = waiters.map(async (waiter, at) => {
-      await untilWaiting(waiter, "k", at);
-      await (await waiter.acquire("k", { wait: "20s" }).then(note(waiter.owner))).release();
+    await undisturbed(async (key) => {
+      const lease = await holder.acquire(key);
+      const requests = waiters.map((waiter) => () => waiter.acquire(key));
+      return servedInOrder(holder, key, lease, requests);
     });
-    await untilWaiting(holder, "k", waiters.length);
-    const { waiters: inLine } = await holder.inspect("k");
-    assert.deepEqual(
-      inLine.map((ticket) => ticket.owner),
-      waiters.map((waiter) => waiter.owner),
-    );
-    await lease.release();
-    await Promise.all(served);
-    assert.deepEqual(
-      seen,
-      waiters.map((waiter) => waiter.owner),
-    );
   },
 
   async "LOCK-12: a waiting writer holds back new readers, so that it is not starved"(bench) {
     const [a, b, c] = await bench.many(3);
     assert.ok(a && b && c);
     const reader = await a.acquire("t", { mode: "read" });
-    const writer = b.acquire("t/x", { wait: "10s" });
-    await untilWaiting(a, "t", 1);
-    for (const key of ["t", "t/x", "t/x/y"]) {
-      const report = await contentionOf(c.acquire(key, { mode: "read", wait: 0 }));
-      assert.deepEqual([report.holder, report.owner, report.queue_length, report.holders], [null, b.owner, 1, []]);
-    }
+    const writer = b.acquire("t/x");
+    await whileWaiting(a, "t", 1, async () => {
+      for (const key of ["t", "t/x", "t/x/y"]) {
+        const entered = await c.tryAcquire(key, { mode: "read" });
+        await entered?.release();
+        assert.equal(entered, null, key);
+        const report = await contentionOf(c.acquire(key, { mode: "read", wait: 0 }));
+        assert.deepEqual([report.holder, report.owner, report.queue_length, report.holders], [null, b.owner, 1, []]);
+      }
+    });
     assert.equal(await isFree(c, "t/y", { mode: "read" }), true);
-    const { seen, note } = inOrder();
-    const late = c.acquire("t", { mode: "read", wait: "10s" }).then(note("late reader"));
-    await untilWaiting(a, "t", 2);
     await reader.release();
-    await (await writer.then(note("writer"))).release();
-    await (await late).release();
-    assert.deepEqual(seen, ["writer", "late reader"]);
+    await (await writer).release();
+    await undisturbed(async (key) => {
+      const early = await a.acquire(key, { mode: "read" });
+      const requests = [() => b.acquire(`${key}/x`), () => c.acquire(key, { mode: "read" })];
+      return servedInOrder(a, key, early, requests);
+    });
   },
 
   async "LOCK-12: readers behind a writer come in together"(bench) {
     const [writer, ...clients] = await bench.many(4);
     assert.ok(writer);
     const lease = await writer.acquire("k");
-    const entering = clients.map((client) => client.acquire("k", { mode: "read", wait: "10s" }));
+    const entering = clients.map((client) => client.acquire("k", { mode: "read" }));
     await untilWaiting(writer, "k", 3);
     await lease.release();
     await Promise.all(entering);
@@ -93,17 +85,19 @@ export const line: Chapter = {
     const [a, b, c] = await bench.many(3);
     assert.ok(a && b && c);
     const held = await a.acquire("u");
-    const both = b.acquire(["t", "u"], { wait: "10s" });
-    await untilWaiting(a, "t", 1);
-    const [inT] = (await c.inspect("t")).waiters;
-    const [inU] = (await c.inspect("u")).waiters;
-    assert.deepEqual([inT?.ticket_id, inT?.number], [inU?.ticket_id, inU?.number]);
-    assert.deepEqual(inT?.wants, [
-      { resource: "t", mode: "write" },
-      { resource: "u", mode: "write" },
-    ]);
-    const report = await contentionOf(c.acquire("t", { wait: 0 }));
-    assert.deepEqual([report.holder, report.owner, report.queue_length], [null, b.owner, 1]);
+    const both = b.acquire(["t", "u"]);
+    await whileWaiting(a, "t", 1, async () => {
+      const [inT] = (await c.inspect("t")).waiters;
+      const [inU] = (await c.inspect("u")).waiters;
+      assert.deepEqual([inT?.ticket_id, inT?.number], [inU?.ticket_id, inU?.number]);
+      assert.deepEqual(inT?.wants, [
+        { resource: "t", mode: "write" },
+        { resource: "u", mode: "write" },
+      ]);
+      assert.equal(await isFree(c, "t"), false);
+      const report = await contentionOf(c.acquire("t", { wait: 0 }));
+      assert.deepEqual([report.holder, report.owner, report.queue_length], [null, b.owner, 1]);
+    });
     await held.release();
     await (await both).release();
     assert.deepEqual((await c.inspect("t")).waiters, []);
@@ -114,9 +108,8 @@ export const line: Chapter = {
     const [a, b, c] = await bench.many(3);
     assert.ok(a && b && c);
     const reader = await a.acquire("k", { mode: "read" });
-    const writer = b.acquire("k", { wait: "10s" });
-    await untilWaiting(a, "k", 1);
-    assert.equal(await isFree(c, "k", { mode: "read" }), false);
+    const writer = b.acquire("k");
+    await whileWaiting(a, "k", 1, async () => assert.equal(await isFree(c, "k", { mode: "read" }), false));
     const holder = await c.acquire("a");
     const passing = await holder.acquire("k", { mode: "read", wait: 0 });
     await passing.release();
@@ -129,7 +122,7 @@ export const line: Chapter = {
     const lease = await a.acquire("k");
     const stop = new AbortController();
     const reason = new Error("no longer needed");
-    const waiting = assert.rejects(b.acquire("k", { wait: "10s", signal: stop.signal }), reason);
+    const waiting = assert.rejects(b.acquire("k", { signal: stop.signal }), reason);
     await untilWaiting(a, "k", 1);
     stop.abort(reason);
     await waiting;
@@ -144,17 +137,25 @@ export const line: Chapter = {
     const [a, b, c] = await bench.many(3);
     assert.ok(a && b && c);
     await a.acquire("k", { mode: "read" });
-    const writer = refusal(b.acquire("k", { wait: 400 }), "E_LOCK_TIMEOUT");
+    const stop = new AbortController();
+    const reason = new Error("no longer needed");
+    const writer = assert.rejects(b.acquire("k", { signal: stop.signal }), reason);
     await untilWaiting(a, "k", 1);
-    const reader = c.acquire("k", { mode: "read", wait: "10s" });
+    const reader = c.acquire("k", { mode: "read" });
+    await untilWaiting(a, "k", 2);
+    stop.abort(reason);
     await writer;
-    await reader;
+    await (await reader).release();
+    const late = refusal(b.acquire("k", { wait: 400 }), "E_LOCK_TIMEOUT");
+    const behind = c.acquire("k", { mode: "read" });
+    await late;
+    await behind;
   },
 
   async "LOCK-12: closing a client ends its waits with a coded error and leaves no ticket and no grant"(bench) {
     const [a, b] = await bench.two();
     const lease = await a.acquire("k");
-    const waiting = refusal(b.acquire("k", { wait: "10s" }), "E_INVALID_ARGUMENT");
+    const waiting = refusal(b.acquire("k"), "E_INVALID_ARGUMENT");
     await untilWaiting(a, "k", 1);
     await b.close();
     await waiting;
@@ -170,7 +171,7 @@ export const line: Chapter = {
       clients.map(async (client) => {
         let seen = 0;
         for (let round = 0; round < 5; round += 1)
-          await client.withLock("busy/key", { wait: "20s" }, async (lease: Lease) => {
+          await client.withLock("busy/key", {}, async (lease: Lease) => {
             inside += 1;
             seen = Math.max(seen, inside);
             await lease.verify();

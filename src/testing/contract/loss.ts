@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
-import { isFree, lossOf, refusal, SHORT } from "../expect.js";
+import { isFree, LONG, lossOf, refusal, SHORT, shorten } from "../expect.js";
 
 /** A holder hears of its loss before others come in, and commits nothing after it. */
 export const loss: Chapter = {
   async "LOCK-6: the signal aborts with the coded reason before another may take over"(bench) {
     const [a, b] = await bench.two();
-    const lease = await a.acquire("k", SHORT);
+    const lease = await a.acquire("k", LONG);
     const { signal } = lease;
     assert.deepEqual([lease.state, signal.aborted], ["held", false]);
     let reason: unknown;
     signal.addEventListener("abort", () => {
       reason = signal.reason;
     });
-    const next = await b.acquire("k", { wait: "10s" });
+    await shorten(lease);
+    const next = await b.acquire("k");
     assert.equal(lease.signal.aborted, true, "aborted before the successor held it");
     assert.equal((await lossOf(lease)).code, "E_LOCK_EXPIRED");
     assert.equal(reason, signal.reason);
@@ -31,7 +32,7 @@ export const loss: Chapter = {
   async "LOCK-6: a signal asked for after the loss has aborted already"(bench) {
     const [a, b] = await bench.two();
     const lease = await a.acquire("k", SHORT);
-    await b.acquire("k", { wait: "10s" });
+    await b.acquire("k");
     assert.equal(lease.signal.aborted, true);
     assert.equal((await lossOf(lease)).code, "E_LOCK_EXPIRED");
   },

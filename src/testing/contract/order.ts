@@ -21,7 +21,7 @@ export const order: Chapter = {
   async "LOCK-11: a request for several waits in one piece and takes nothing before it has all"(bench) {
     const [a, b] = await bench.two();
     const held = [await b.acquire("m"), await b.acquire("p")];
-    const asked = a.acquire(["k", "m", "p"], { wait: "10s" });
+    const asked = a.acquire(["k", "m", "p"]);
     for (const lease of held) {
       await untilWaiting(b, "k", 1);
       assert.deepEqual((await b.inspect("k")).grants, []);
@@ -45,7 +45,7 @@ export const order: Chapter = {
     const [a, b] = await bench.two();
     const first = await a.acquire("a");
     const later = await b.acquire("b");
-    const second = first.acquire("b", { wait: "10s" });
+    const second = first.acquire("b");
     await untilWaiting(b, "b", 1);
     await later.release();
     assert.deepEqual((await second).keys, ["b"]);
@@ -54,7 +54,7 @@ export const order: Chapter = {
   async "LOCK-11: what comes earlier is granted when free, else E_LOCK_ORDER at once"(bench) {
     const [a, b] = await bench.two();
     const late = await a.acquire("m");
-    const free = await late.acquire("a", { wait: "10s" });
+    const free = await late.acquire("a");
     await free.release();
     const held = await b.acquire("a");
     const report = await contentionOf(late.acquire("a", { wait: "1h" }), "E_LOCK_ORDER");
@@ -96,8 +96,8 @@ export const order: Chapter = {
   async "LOCK-11: two clients that take the same two keys crosswise do not deadlock"(bench) {
     const [a, b] = await bench.two();
     const [hasA, hasB] = [await a.acquire("a"), await b.acquire("b")];
-    const forward = hasA.acquire("b", { wait: "10s" });
-    await refusal(hasB.acquire("a", { wait: "10s" }), "E_LOCK_ORDER");
+    const forward = hasA.acquire("b");
+    await refusal(hasB.acquire("a"), "E_LOCK_ORDER");
     await hasB.release();
     assert.deepEqual((await forward).keys, ["b"]);
   },
@@ -106,10 +106,10 @@ export const order: Chapter = {
     const [a, b] = await bench.two();
     const hasA = await a.acquire("a");
     const hasM = await b.acquire("m");
-    const refused = refusal(hasA.acquire("m", { wait: "10s" }), "E_LOCK_ORDER");
+    const refused = refusal(hasA.acquire("m"), "E_LOCK_ORDER");
     await untilWaiting(b, "m", 1);
     const hasZ = await hasA.acquire("z");
-    const crosswise = hasM.acquire("z", { wait: "10s" });
+    const crosswise = hasM.acquire("z");
     await refused;
     await hasZ.release();
     await crosswise;

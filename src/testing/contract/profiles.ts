@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { type Chapter, needing } from "../bench.js";
-import { BRIEF, isFree, lossOf, refusal, SHORT, until, untilExpired } from "../expect.js";
+import { isFree, LONG, lossOf, refusal, SHORT, shorten, until, untilExpired } from "../expect.js";
 
 /** When a grant may be ended without its holder: four declared rules. */
 export const profiles: Chapter = {
   async "STALE-1: default: an expired lease is enough"(bench) {
     const [a, b] = await bench.two();
-    await a.acquire("k", BRIEF);
+    const lease = await a.acquire("k", LONG);
     assert.equal((await b.inspect("k")).profile, "default");
     assert.equal(await isFree(b, "k"), false);
+    await shorten(lease);
     await untilExpired(b, "k");
     assert.equal(await isFree(b, "k"), true);
   },
@@ -31,28 +32,31 @@ export const profiles: Chapter = {
   async "STALE-1: lease: only the lease counts, not the death of the process"(bench) {
     const [a, b] = await bench.two();
     const process = await bench.process();
-    await a.acquire("worktree:w", { pid: process.pid, ttl: "3s" });
+    const lease = await a.acquire("worktree:w", { pid: process.pid, ttl: "1h" });
     assert.equal((await b.inspect("worktree:w")).profile, "lease");
     await process.kill();
     assert.equal(await isFree(b, "worktree:w"), false);
+    await shorten(lease);
     await untilExpired(b, "worktree:w");
     assert.equal(await isFree(b, "worktree:w"), true);
   },
 
   async "STALE-1: dal: expired and without a heartbeat for the grace period"(bench) {
-    const a = await bench.client({ grace: "3s" });
-    const b = await bench.client();
+    const a = await bench.client({ grace: "1h" });
+    const b = await bench.client({ grace: "2s" });
     const process = await bench.process();
-    const lease = await a.acquire("project:p", { pid: process.pid, ttl: "1s" });
+    const lease = await a.acquire("project:p", { pid: process.pid, ttl: "1h" });
     assert.equal((await b.inspect("project:p")).profile, "dal");
     await process.kill();
     assert.equal(await isFree(b, "project:p"), false, "a death is not enough");
+    await shorten(lease);
     await untilExpired(b, "project:p");
     assert.equal(await isFree(b, "project:p"), false, "nor is an expired lease");
     assert.deepEqual(await b.recover("project:p"), []);
-    const renewedAt = Date.parse(lease.grants[0]?.last_renewed_at ?? "");
-    await b.acquire("project:p", { wait: "10s" });
-    assert.ok(Date.now() - renewedAt >= 2_995, "the grace period was kept");
+    const brief = await b.acquire("project:q", SHORT);
+    const renewedAt = Date.parse(brief.grants[0]?.last_renewed_at ?? "");
+    await a.acquire("project:q");
+    assert.ok(Date.now() - renewedAt >= 1_995, "the grace period was kept");
   },
 
   async "STALE-1: dal: the grace period is one lease unless set"(bench) {

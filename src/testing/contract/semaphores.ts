@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
-import { BRIEF, inOrder, isFree, refusal, untilWaiting } from "../expect.js";
+import { isFree, LONG, refusal, shorten, undisturbed } from "../expect.js";
+import { servedInOrder } from "../in-line.js";
 
 /** Up to n at once. */
 export const semaphores: Chapter = {
@@ -26,28 +27,21 @@ export const semaphores: Chapter = {
   async "LOCK-16: waiters take turns in line"(bench) {
     const [a, ...waiters] = await bench.many(4);
     assert.ok(a);
-    const held = [await a.acquire("pool", { permits: 2 }), await a.acquire("pool", { permits: 2 })];
-    const { seen, note } = inOrder();
-    const served = waiters.map(async (client, at) => {
-      await untilWaiting(client, "pool", at);
-      await (await client.acquire("pool", { permits: 2, wait: "10s" }).then(note(client.owner))).release();
+    await undisturbed(async (pool) => {
+      const held = [await a.acquire(pool, { permits: 2 }), await a.acquire(pool, { permits: 2 })] as const;
+      await refusal(a.acquire(pool, { permits: 2, wait: 0 }), "E_LOCK_CONFLICT");
+      const requests = waiters.map((client) => () => client.acquire(pool, { permits: 2 }));
+      const verdict = await servedInOrder(a, pool, held[0], requests);
+      await held[1].release();
+      return verdict;
     });
-    await untilWaiting(a, "pool", 3);
-    await refusal(a.acquire("pool", { permits: 2, wait: 0 }), "E_LOCK_CONFLICT");
-    await held[0]?.release();
-    await Promise.all(served);
-    assert.deepEqual(
-      seen,
-      waiters.map((client) => client.owner),
-    );
-    await held[1]?.release();
   },
 
   async "LOCK-16: another number is refused, naming the one on record; so is a plain lock"(bench) {
     const [a, b] = await bench.two();
     const permit = await a.acquire("pool", { permits: 3 });
     for (const permits of [1, 2, 4]) {
-      const error = await refusal(b.acquire("pool", { permits, wait: "10s" }), "E_INVALID_ARGUMENT");
+      const error = await refusal(b.acquire("pool", { permits }), "E_INVALID_ARGUMENT");
       assert.match(error.message, /\b3 permits/);
       assert.equal(error.details.field, "permits");
     }
@@ -92,16 +86,17 @@ export const semaphores: Chapter = {
     const one = await a.acquire("pool", { permits: 2 });
     const two = await one.acquire("pool", { permits: 2, wait: 0 });
     assert.notEqual(one.fencingToken, two.fencingToken);
-    await refusal(two.acquire("pool", { permits: 2, wait: "10s" }), "E_LOCK_ORDER");
+    await refusal(two.acquire("pool", { permits: 2 }), "E_LOCK_ORDER");
     assert.equal(await isFree(b, "pool", { permits: 2 }), false);
   },
 
   async "LOCK-16: the place of a holder that is gone is taken when none is left, a live one never"(bench) {
     const [a, b] = await bench.two();
     const live = await a.acquire("pool", { permits: 2 });
-    const lapsed = await a.acquire("pool", { permits: 2, ...BRIEF });
+    const lapsed = await a.acquire("pool", { permits: 2, ...LONG });
     assert.equal(await isFree(b, "pool", { permits: 2 }), false);
-    const next = await b.acquire("pool", { permits: 2, wait: "10s" });
+    await shorten(lapsed);
+    const next = await b.acquire("pool", { permits: 2 });
     assert.equal(lapsed.state, "lost");
     await live.verify();
     await next.verify();

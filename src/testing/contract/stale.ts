@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AuditEntry } from "../../index.js";
 import type { Chapter } from "../bench.js";
-import { BRIEF, contentionOf, isFree, refusal, SHORT, untilExpired } from "../expect.js";
+import { contentionOf, isFree, LONG, refusal, SHORT, shorten, untilExpired } from "../expect.js";
 
 /** What every entry about an ended grant says. */
 const RECOVERY_DETAILS = ["reason", "previous", "old_fencing_token", "new_fencing_token"];
@@ -42,7 +42,7 @@ export const stale: Chapter = {
     let inside = 0;
     await Promise.all(
       clients.map((client) =>
-        client.withLock("k", { wait: "20s" }, async (lease) => {
+        client.withLock("k", {}, async (lease) => {
           inside += 1;
           assert.equal(inside, 1);
           await lease.verify();
@@ -90,9 +90,10 @@ export const stale: Chapter = {
   async "STALE-4: steal takes only what is recoverable"(bench) {
     const [a, b] = await bench.two();
     await refusal(b.steal("k"), "E_NOT_FOUND");
-    const lease = await a.acquire("k", BRIEF);
+    const lease = await a.acquire("k", LONG);
     assert.equal((await contentionOf(b.steal("k"))).owner, a.owner);
     assert.equal(lease.state, "held");
+    await shorten(lease);
     await untilExpired(b, "k");
     const stolen = await b.steal("k", { metadata: { after: "a" } });
     assert.ok(stolen.fencingToken > lease.fencingToken);
@@ -119,7 +120,7 @@ export const stale: Chapter = {
     const [a, b] = await bench.two();
     const admin = await bench.client({ owner: "user:ann" });
     await a.acquire("k");
-    const waiting = b.acquire("k", { wait: "10s" });
+    const waiting = b.acquire("k");
     await admin.break("k", { reason: "b needs it" });
     await waiting;
   },

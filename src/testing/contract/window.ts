@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { withWindow } from "../../index.js";
 import type { Chapter } from "../bench.js";
-import { BRIEF, refusal, untilExpired } from "../expect.js";
+import { LONG, refusal, shorten, untilExpired } from "../expect.js";
 
 /** Gates that are open only inside a lease. */
 function gates() {
@@ -82,11 +82,14 @@ export const window: Chapter = {
 
   async "RUN-3: after a lease that merely lapsed its own gates are closed"(bench) {
     const [a, b] = await bench.two();
-    const lease = await a.acquire("runtime:gates", BRIEF);
+    const lease = await a.acquire("runtime:gates", LONG);
     const { log, window } = gates();
     await withWindow(
       lease,
-      window(() => untilExpired(b, "runtime:gates")),
+      window(async () => {
+        await shorten(lease);
+        await untilExpired(b, "runtime:gates");
+      }),
     );
     assert.deepEqual(log, ["open", "apply gate", "close gate"]);
   },

@@ -7,7 +7,7 @@ let server: TestServer;
 
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 
 describeStoreContract(
   {

@@ -9,7 +9,7 @@ let stores: SideBySide;
 
 beforeAll(async () => {
   stores = createSideBySide([await openModelWithoutDeaths(), await openPostgresHabitat(await sharedServer())]);
-}, 60_000);
+}, 240_000);
 afterAll(() => stores.close());
 
 describe("the same history", () => {

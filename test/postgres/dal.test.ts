@@ -7,7 +7,7 @@ import { openForeignRows } from "../../src/store/postgres/foreign-rows.js";
 import { administer, databaseOf, inDatabase, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
-const OUTCOME = { timeout: 30_000, interval: 50 };
+const OUTCOME = { timeout: 60_000, interval: 50 };
 const LIMIT_MS = 60_000;
 const [alpha, map, sketch, beside] = ["p:a", "p:a/map:m", "p:a/map:m/sketch:s", "p:a/map:n"].map((key) =>
   parseKey(key),
@@ -18,7 +18,7 @@ let made = 0;
 const open: { close(): unknown }[] = [];
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
 });
@@ -50,7 +50,7 @@ const put =
 const values = (rows: ForeignRows): Promise<unknown[]> =>
   rows.read(async (sql) => (await sql.query("select v from t order by v")).map(({ v }) => v), false, LIMIT_MS);
 
-describe("FENCE-3: marks in another PostgreSQL database", { timeout: 60_000 }, () => {
+describe("FENCE-3: marks in another PostgreSQL database", { timeout: 240_000 }, () => {
   it("a higher token on the resource, above or below it decides about a late write; one beside it does not", async () => {
     const rows = keep(await openForeignRows(await newDatabase()));
     for (const [at, [marked, isRefused]] of (
@@ -140,7 +140,7 @@ describe("FENCE-3: marks in another PostgreSQL database", { timeout: 60_000 }, (
   });
 });
 
-describe("DAL-1: a data access layer on another PostgreSQL database than the store's", { timeout: 60_000 }, () => {
+describe("DAL-1: a data access layer on another PostgreSQL database than the store's", { timeout: 240_000 }, () => {
   it.each(["memory", "postgres"])(
     "needs a lease that covers the resource, and marks it before the first read (store: %s)",
     async (kind) => {

@@ -4,19 +4,20 @@ import { type Holdfast, type HoldfastOptions, migrateStore, openHoldfast } from 
 import { parseKey } from "../../src/lock/key.js";
 import { openPostgresStore } from "../../src/store/postgres/open.js";
 import { createSystemClock } from "../../src/support/clock.js";
+import { comesOff } from "../comes-off.js";
 import { openProxy } from "./proxy.js";
 import { administer, databaseOf, inDatabase, ownServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
-const PATIENTLY = { timeout: 90_000 };
-const OUTCOME = { timeout: 30_000, interval: 50 };
+const PATIENTLY = { timeout: 300_000 };
+const OUTCOME = { timeout: 60_000, interval: 50 };
 
 let server: TestServer;
 const open: Holdfast[] = [];
 
 beforeAll(() => {
   server = ownServer({ isDurable: true });
-}, 120_000);
+}, 240_000);
 afterEach(async () => {
   for (const holdfast of open.splice(0)) await holdfast.close();
 });
@@ -28,6 +29,16 @@ async function client(store: string, options: HoldfastOptions = {}): Promise<Hol
   return holdfast;
 }
 
+/** What a backend that was killed, or a lease that nobody could renew meanwhile, may answer; none of it was written twice. */
+const WITHOUT_A_WORD = [
+  "E_STORE_UNAVAILABLE",
+  "E_COMMIT_UNCERTAIN",
+  "E_LOCK_NOT_HELD",
+  "E_LOCK_EXPIRED",
+  "E_FENCING_MISMATCH",
+  "E_LOCK_TIMEOUT",
+];
+
 const code = (error: unknown): string => (error as { code?: string }).code ?? String(error);
 
 describe("faults", PATIENTLY, () => {
@@ -35,11 +46,11 @@ describe("faults", PATIENTLY, () => {
     const url = await newPostgresStore(server);
     const a = await client(url);
     const b = await client(url, { owner: "agent:b" });
-    const lease = await a.acquire("k", { ttl: "60s" });
+    const lease = await a.acquire("k", { ttl: "10m" });
     const kept = await a.acquire("kept", { detached: true, ttl: "1h" });
     const before = await a.audit.list();
     let entered = false;
-    const waiting = b.acquire("k", { wait: "60s" }).then((next) => {
+    const waiting = b.acquire("k", { wait: "10m" }).then((next) => {
       entered = true;
       return next;
     });
@@ -99,7 +110,7 @@ describe("faults", PATIENTLY, () => {
     await vi.waitUntil(() => lostAt > 0, OUTCOME);
     server.control?.start();
     const b = await client(url, { owner: "agent:b" });
-    const next = await b.acquire("k", { wait: "30s" });
+    const next = await b.acquire("k", { wait: "1m" });
     expect(Date.parse(next.grants[0]?.created_at ?? "")).toBeGreaterThan(lostAt);
     expect(code(await lease.commit(() => expect.unreachable("it wrote")).catch((error: unknown) => error))).toBe(
       "E_LOCK_EXPIRED",
@@ -122,7 +133,7 @@ describe("faults", PATIENTLY, () => {
         await sleep(60);
       }
     })();
-    await Promise.all(
+    const counting = Promise.all(
       clients.map(async (holdfast) => {
         for (let round = 0; round < 8; round += 1)
           try {
@@ -134,14 +145,14 @@ describe("faults", PATIENTLY, () => {
             );
             done += 1;
           } catch (error) {
-            expect(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_LOCK_NOT_HELD"], String(error)).toContain(
-              code(error),
-            );
+            expect(WITHOUT_A_WORD, String(error)).toContain(code(error));
             unknown += 1;
           }
       }),
     );
-    isOver = true;
+    await counting.finally(() => {
+      isOver = true;
+    });
     await killer;
     const [row] = await administer<{ n: number }>(url, "select n from public.counter");
     expect(row?.n).toBeGreaterThanOrEqual(done);
@@ -157,20 +168,30 @@ describe("faults", PATIENTLY, () => {
   it("STORE-6: an acquire whose answer is lost is found again by its id, not granted twice", async () => {
     const url = await newPostgresStore(server);
     const proxy = await openProxy(server.control?.socket ?? "");
-    const name = databaseOf(url);
-    const a = await client(`postgres://postgres@127.0.0.1:${proxy.port}/${name}`);
-    await (await a.acquire("warm")).release();
-    proxy.muteServer();
-    const acquiring = a.acquire("k");
-    await vi.waitUntil(
-      async () => (await administer(url, "select 1 from holdfast.grants where resource = 'k'")).length === 1,
-      OUTCOME,
-    );
-    proxy.breakAll();
-    const lease = await acquiring;
-    await lease.verify();
-    expect((await a.list()).map((record) => record.lock_id)).toEqual(lease.grants.map((record) => record.lock_id));
-    expect(await a.audit.list({ resource: "k", event: "granted" })).toHaveLength(1);
+    const a = await client(`postgres://postgres@127.0.0.1:${proxy.port}/${databaseOf(url)}`);
+    let key = "";
+    await comesOff(async () => {
+      key += "k";
+      await (await a.acquire("warm")).release();
+      proxy.muteServer();
+      const acquiring = a.acquire(key).catch((error: unknown) => code(error));
+      await vi.waitUntil(
+        async () => (await administer(url, `select 1 from holdfast.grants where resource = '${key}'`)).length === 1,
+        OUTCOME,
+      );
+      proxy.breakAll();
+      const lease = await acquiring;
+      expect(await a.audit.list({ resource: key, event: "granted" })).toHaveLength(1);
+      // It is asked for again only for a few seconds, which a busy machine may need to get here.
+      if (typeof lease === "string") {
+        expect(lease).toBe("E_STORE_UNAVAILABLE");
+        return false;
+      }
+      await lease.verify();
+      const found = (await a.list({ prefix: key })).map((record) => record.lock_id);
+      expect(found).toEqual(lease.grants.map((record) => record.lock_id));
+      return true;
+    });
     await a.close();
     await proxy.close();
   });
@@ -238,11 +259,11 @@ describe("faults", PATIENTLY, () => {
       [off(-1), off(0), off(1)].map((each) => openPostgresStore(url, {}, each)),
     );
     const party = { owner: "agent:x", holderId: "h", nonce: "n", proof: { kind: "none" } } as const;
-    const request = (tokenHash: string) => ({
+    const request = (tokenHash: string, leaseMs: number) => ({
       wants: [{ resource: k, mode: "write", permits: null } as const],
       party,
       tokenHash,
-      leaseMs: 2_000,
+      leaseMs,
       graceMs: null,
       detached: true,
       metadata: {},
@@ -252,10 +273,12 @@ describe("faults", PATIENTLY, () => {
       waitMs: 0,
       ticketId: null,
     });
-    const first = await right?.locks.acquire(request("first"));
-    expect(first?.kind).toBe("granted");
-    expect((await late?.locks.acquire(request("late")))?.kind).toBe("conflict");
-    await vi.waitUntil(async () => (await early?.locks.acquire(request("early")))?.kind === "granted", OUTCOME);
+    const first = await right?.locks.acquire(request("first", 3_000_000));
+    if (first?.kind !== "granted") return expect.unreachable("it was free");
+    expect((await late?.locks.acquire(request("late", 60_000)))?.kind).toBe("conflict");
+    const refs = first.grants.map(({ resource, lockId }) => ({ resource, lockId, tokenHash: "first" }));
+    await right?.locks.renew(refs, 1_000);
+    await vi.waitUntil(async () => (await early?.locks.acquire(request("early", 60_000)))?.kind === "granted", OUTCOME);
     const seen = await late?.reader.inspect(k);
     const [grant] = seen?.grants ?? [];
     const aheadMs = (grant?.renewedAt.bootMs ?? 0) - off(1)().bootMs;

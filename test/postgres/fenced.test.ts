@@ -5,7 +5,7 @@ import { type Holdfast, type HoldfastOptions, type Lease, openHoldfast } from ".
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
-const OUTCOME = { timeout: 30_000, interval: 50 };
+const OUTCOME = { timeout: 60_000, interval: 50 };
 
 let server: TestServer;
 let url: string;
@@ -13,7 +13,7 @@ const open: { close(): unknown }[] = [];
 
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
 });
@@ -102,6 +102,15 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(await texts()).toEqual([]);
   });
 
+  it("waits for an answer as long as the URL says", async () => {
+    const lease = await scene();
+    expect(url).toContain("query_timeout=60000");
+    const rows = await lease.transaction((sql) => sql.query("select pg_sleep(6.5), 1 as n"), {
+      maxTransactionMs: "1m",
+    });
+    expect(rows).toMatchObject([{ n: 1 }]);
+  });
+
   it("is rolled back when it is open for longer than its limit", async () => {
     const lease = await scene();
     const outcome = lease.transaction(
@@ -121,17 +130,18 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
   });
 
   it("a steal never passes an in-flight fenced transaction, though the lease ran out meanwhile", async () => {
-    const lease = await scene("1s", true);
+    const lease = await scene("1h", true);
     const b = await client({ owner: "agent:b" });
     const writer = await session();
     await writer.query("begin");
-    await writer.query(assertion(lease, 60_000));
+    await writer.query(assertion(lease, 600_000));
     await writer.query("insert into tiles (text) values ('mine')");
+    await lease.renew("1s");
     await vi.waitUntil(async () => (await b.inspect("project:alpha")).state === "expired", OUTCOME);
     expect(await codeOf(b.acquire("project:alpha", { wait: 0 }))).toBe("E_LOCK_CONFLICT");
     expect(await codeOf(b.steal("project:alpha"))).toBe("E_LOCK_CONFLICT");
     expect(await b.recover("project:alpha")).toEqual([]);
-    const waiting = b.acquire("project:alpha", { wait: "30s" });
+    const waiting = b.acquire("project:alpha", { wait: "1m" });
     await writer.query("commit");
     const next = await waiting;
     expect(await texts()).toEqual(["mine"]);
@@ -139,13 +149,13 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
   });
 
   it("a holder that stopped before its COMMIT and was overtaken cannot commit", async () => {
-    const lease = await scene("1s", true);
+    const lease = await scene("1h", true);
     const b = await client({ owner: "agent:b" });
     const writer = await session();
-    await writer.query("begin");
-    await writer.query(assertion(lease, 1_000));
-    await writer.query("insert into tiles (text) values ('late')");
-    const next = await b.acquire("project:alpha", { wait: "30s" });
+    // In one message, so that nothing is late in between.
+    await writer.query(`begin; ${assertion(lease, 1_000)}; insert into tiles (text) values ('late')`);
+    await lease.renew("1s");
+    const next = await b.acquire("project:alpha", { wait: "1m" });
     await next.transaction((sql) => sql.query("insert into tiles (text) values ('new')"));
     await expect(writer.query("commit")).rejects.toThrow();
     expect(await texts()).toEqual(["new"]);

@@ -10,7 +10,7 @@ import { newPostgresStore } from "./stores.js";
 let server: TestServer;
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 
 const NASTY = [
   `'; drop schema holdfast cascade; --`,

@@ -10,7 +10,7 @@ let server: TestServer;
 let made = 0;
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 
 async function emptyDatabase(): Promise<string> {
   made += 1;

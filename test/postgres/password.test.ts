@@ -12,7 +12,7 @@ const SECRET = "open-sesame";
 let server: TestServer;
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 
 /** The test servers let everybody in, whatever the password. */
 function withPassword(url: string): string {

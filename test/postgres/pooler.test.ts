@@ -5,7 +5,7 @@ import { openPooler, type Pooler, pgbouncer } from "./pooler.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
-const OUTCOME = { timeout: 30_000, interval: 50 };
+const OUTCOME = { timeout: 60_000, interval: 50 };
 const BACKENDS = 3;
 
 const server: TestServer = await sharedServer();
@@ -20,7 +20,7 @@ const open: Holdfast[] = [];
 
 beforeAll(async () => {
   if (why === "") pooler = await openPooler(server.control?.socket ?? "", BACKENDS);
-}, 60_000);
+}, 240_000);
 afterEach(async () => {
   for (const holdfast of open.splice(0)) await holdfast.close();
 });
@@ -51,7 +51,7 @@ async function channelsOfBackends(url: string): Promise<Map<number, readonly str
   }
 }
 
-describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeout: 240_000 }, () => {
   it("STORE-4: locks, lines, leases and fenced transactions hold, whatever backend a statement gets", async () => {
     const direct = await newPostgresStore(server);
     const url = pooler.through(direct);

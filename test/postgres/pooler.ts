@@ -7,6 +7,7 @@ import { accessSync, chownSync, constants, existsSync, mkdtempSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PATIENCE } from "../fixtures/postgres-server.mjs";
 import { databaseOf } from "./server.js";
 
 const NOBODY = 65_534;
@@ -52,7 +53,7 @@ max_client_conn = 200
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   await untilListening(child, join(home, `.s.PGSQL.${PORT}`));
   return {
-    through: (url) => `postgres://postgres@/${databaseOf(url)}?host=${home}&port=${PORT}`,
+    through: (url) => `postgres://postgres@/${databaseOf(url)}?host=${home}&port=${PORT}&${PATIENCE}`,
     async close() {
       child.kill("SIGKILL");
       await ended;

@@ -20,7 +20,7 @@ const clients: Client[] = [];
 beforeAll(async () => {
   server = await sharedServer();
   dir = mkdtempSync(join(tmpdir(), "holdfast-postgres-processes-"));
-}, 60_000);
+}, 240_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 beforeEach(async () => {
   url = await newPostgresStore(server);
@@ -67,7 +67,7 @@ describe("processes on PostgreSQL", PATIENTLY, () => {
 
   it("LOCK-5: a blocked event loop loses nothing: the heart beats beside it", async () => {
     const a = await start("agent:a", { maxStall: 60_000 });
-    const lease = await a.acquireAndBlock("k", { ttl: 2_000 }, 7_000);
+    const lease = await a.acquireAndBlock("k", { ttl: 9_000 }, 12_000);
     expect((await lease.look()).state).toBe("held");
     const [record] = await watcher.list();
     expect(record?.fencing_token).toBe(lease.fencingToken);

@@ -9,7 +9,7 @@ const ROUNDS = 15;
 let server: TestServer;
 beforeAll(async () => {
   server = await sharedServer();
-}, 60_000);
+}, 240_000);
 
 describe("a race for a free key", () => {
   it("LOCK-2: one gets it, the others hear of a conflict, and of nothing else", async () => {
@@ -26,5 +26,5 @@ describe("a race for a free key", () => {
     }
     expect([...seen]).toEqual(["E_LOCK_CONFLICT"]);
     for (const client of clients) await client.close();
-  }, 60_000);
+  }, 240_000);
 });

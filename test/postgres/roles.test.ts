@@ -19,7 +19,7 @@ beforeAll(async () => {
        create role hf_stranger login; exception when duplicate_object or unique_violation then null; end $$`,
     );
   });
-}, 60_000);
+}, 240_000);
 
 const as = (url: string, role: string): string => url.replace(/\/\/[^/@]*@/, `//${role}@`);
 

@@ -41,7 +41,7 @@ export async function sharedServer(): Promise<TestServer> {
   } catch {
     // Another test file is starting it, or has.
     for (let times = 0; !existsSync(join(home, "ready")); times += 1) {
-      if (times > 3_000) throw new Error(`the server in ${home} did not start`);
+      if (times > 10_000) throw new Error(`the server in ${home} did not start`);
       await sleep(20);
     }
     return { url: urlOf(home), control: controlOf(home, FAST) };

@@ -13,6 +13,7 @@ import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
 const CONNECTIONS = 10;
+/** Unless the URL says otherwise: `connect_timeout`, in seconds, as every client of PostgreSQL has it. */
 const CONNECT_MS = 4_000;
 /** Longer than the functions wait for a guard. */
 const ANSWER_MS = 6_000;
@@ -129,7 +130,7 @@ function openLine(url: string): Shared {
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: connectMsOf(url),
     query_timeout: ANSWER_MS,
     idleTimeoutMillis: IDLE_MS,
     allowExitOnIdle: true,
@@ -148,6 +149,11 @@ function asBusy(error: unknown): unknown {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect"
     ? new Error(`all ${CONNECTIONS} connections of this process are in use`, { cause: error })
     : error;
+}
+
+function connectMsOf(url: string): number {
+  const seconds = Number(/[?&]connect_timeout=(\d+)/.exec(url)?.[1] ?? 0);
+  return seconds > 0 ? seconds * 1_000 : CONNECT_MS;
 }
 
 function ignore(): void {}

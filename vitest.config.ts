@@ -7,6 +7,9 @@ export default defineConfig({
     // A machine that is busy enough takes a minute for what takes a second: only what hangs may end by the clock.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
+    // So that a run finds what the run before it found. The soak run looks for more.
+    env: { TEST_SEED: "20261115" },
     pool: "forks",
     // Many tests mostly wait for processes, leases and disks: a third fills the gaps of two cores.
     maxWorkers: 3,

@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["test/**/*.soak.test.ts"],
     testTimeout: 1_800_000,
     hookTimeout: 300_000,
+    ...(process.env.HOLDFAST_SOAK === "sample" ? { env: { TEST_SEED: "20261115" } } : {}),
     pool: "forks",
     maxWorkers: 1,
   },

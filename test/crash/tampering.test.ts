@@ -206,7 +206,7 @@ describe("audit.jsonl", () => {
 describe("smaller files", () => {
   it.each(GARBAGE)("STORE-2: line.json overwritten with %j: whoever waits takes a new place", async (text) => {
     const lease = await a.acquire("alpha");
-    const waiting = b.acquire("alpha", { wait: "10s" });
+    const waiting = b.acquire("alpha", { wait: "1m" });
     await expect.poll(async () => (await a.inspect("alpha")).waiters.length).toBe(1);
     writeFileSync(file("line.json"), text);
     expect((await a.inspect("alpha")).grants).toHaveLength(1);

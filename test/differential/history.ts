@@ -1,6 +1,7 @@
 /** Random histories: what a handful of clients might do to a store, in words that mean the same on every store. */
-import fc from "fast-check";
+
 import { MODES, type Mode } from "../../src/lock/mode.js";
+import { fc } from "../fixed-seed.js";
 
 export const CLIENTS = 4;
 

@@ -1,6 +1,7 @@
 /** Tells random histories to all stores and compares what they answer with what the reference model does. */
-import fc from "fast-check";
+
 import { expect } from "vitest";
+import { fc } from "../fixed-seed.js";
 import { type Habitat, openFileHabitat, openMemoryHabitat, openSqliteHabitat } from "./habitats.js";
 import { anyHistory, type Step } from "./history.js";
 import { settle } from "./telling.js";

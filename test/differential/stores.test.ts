@@ -23,5 +23,5 @@ describe("the same history", () => {
     ).toEqual([]);
     for (const code of ["E_LOCK_ORDER", "E_LOCK_EXPIRED", "E_LOCK_NOT_HELD", "E_FENCING_MISMATCH", "E_FORBIDDEN"])
       expect(stores.seen, "every kind of refusal happened").toContain(code);
-  }, 120_000);
+  }, 600_000);
 });

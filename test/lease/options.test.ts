@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseDuration, showDuration } from "../../src/lease/duration.js";
 import { parseAcquire, parseWait } from "../../src/lease/options.js";
+import { fc } from "../fixed-seed.js";
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   AUDIT_EVENTS,
@@ -11,6 +10,7 @@ import {
   matches,
   parseEntry,
 } from "../../src/lock/audit.js";
+import { fc } from "../fixed-seed.js";
 import { key } from "./samples.js";
 
 function draft(change: Partial<AuditDraft> = {}): AuditDraft {

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Decision, decide, type Neighbourhood, type Request } from "../../src/lock/decide.js";
 import type { Grant, Ticket, Want } from "../../src/lock/grant.js";
 import { conflictNode } from "../../src/lock/marks.js";
+import { fc } from "../fixed-seed.js";
 import { anyWant, at, grant, key, presenting, request, ticket, want, witness } from "./samples.js";
 
 function near(grants: readonly Grant[] = [], tickets: readonly Ticket[] = []): Neighbourhood {

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   ancestorsOf,
@@ -12,6 +11,7 @@ import {
   parseKey,
   treeOf,
 } from "../../src/lock/key.js";
+import { fc } from "../fixed-seed.js";
 import { key } from "./samples.js";
 
 const segment = fc

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { byNumber, nextInLine, standsInTheWay } from "../../src/lock/line.js";
 import { conflictNode } from "../../src/lock/marks.js";
+import { fc } from "../fixed-seed.js";
 import { anyWant, grant, moment, ticket, want, witness } from "./samples.js";
 
 const now = moment(100);

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Want } from "../../src/lock/grant.js";
 import { nodesOf } from "../../src/lock/key.js";
 import { conflictNode, markAt } from "../../src/lock/marks.js";
 import { ancestorMark, compatible, covers, type Mark, MODES, ownMark } from "../../src/lock/mode.js";
+import { fc } from "../fixed-seed.js";
 import { anyWant, want } from "./samples.js";
 
 const MARKS: readonly Mark[] = ["IR", "IW", "R", "U", "W", "P"];

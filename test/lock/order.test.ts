@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ancestorsOf } from "../../src/lock/key.js";
 import { createNodeOrder, DEFAULT_LEVELS } from "../../src/lock/order.js";
+import { fc } from "../fixed-seed.js";
 import { anyKey, KEYS, key } from "./samples.js";
 
 const order = createNodeOrder(DEFAULT_LEVELS);

@@ -1,5 +1,5 @@
 /** Grants, tickets and moments to judge, with everything that does not matter filled in. */
-import fc from "fast-check";
+
 import type { Circumstances, Request } from "../../src/lock/decide.js";
 import type { Grant, Ticket, Want } from "../../src/lock/grant.js";
 import { type Key, parseKey } from "../../src/lock/key.js";
@@ -7,6 +7,7 @@ import { MODES, type Mode } from "../../src/lock/mode.js";
 import { createNodeOrder, DEFAULT_LEVELS } from "../../src/lock/order.js";
 import type { Life, Witness } from "../../src/lock/profile.js";
 import type { Instant } from "../../src/lock/time.js";
+import { fc } from "../fixed-seed.js";
 
 export const key = (text: string): Key => parseKey(text);
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isoTime, remainingMs, remainingSeconds } from "../../src/lock/time.js";
+import { fc } from "../fixed-seed.js";
 import { moment } from "./samples.js";
 
 describe("what is left of a duration", () => {

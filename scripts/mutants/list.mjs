@@ -613,9 +613,11 @@ export const MUTANTS = [
     about: "PostgreSQL: a step does not lock the row of its tree",
     file: "src/store/postgres/sql/45-express.sql",
     find: `t.tree = name for no key update of t;
-    if known = store and holdfast.is_untouched`,
+    if known = store then
+      if metadata`,
     replace: `t.tree = name;
-    if known = store and holdfast.is_untouched`,
+    if known = store then
+      if metadata`,
     tests: { files: ["test/postgres/race.test.ts"], only: "LOCK-2" },
   },
   {
@@ -646,8 +648,8 @@ export const MUTANTS = [
     name: "postgres-epoch",
     about: "PostgreSQL: the fence does not jump ahead after a restart",
     file: "src/store/postgres/sql/45-express.sql",
-    find: "if guard.epoch <> holdfast.epoch() then",
-    replace: "if guard.fence = 0 then",
+    find: "case when guard.epoch = m.epoch then guard.fence",
+    replace: "case when guard.fence > 0 then guard.fence",
     tests: { files: ["test/postgres/faults.test.ts"], only: "FENCE-1" },
   },
   {

@@ -112,8 +112,6 @@ export function connect(url: string): Connection {
       const client = await pool.connect().catch((error: unknown) => {
         throw toHoldfastError(asBusy(error), where);
       });
-      // A connection that breaks between two statements says so out of turn; the next statement fails, and that is enough.
-      client.on("error", ignore);
       let isDone = false;
       try {
         const result = await work(session);
@@ -121,7 +119,6 @@ export function connect(url: string): Connection {
         return result;
       } finally {
         // One that is left in the middle is closed, and the server rolls back: nobody else gets it in that state.
-        client.off("error", ignore);
         client.release(!isDone);
       }
     },
@@ -152,6 +149,8 @@ function openLine(url: string): Shared {
   });
   // An idle connection that breaks is replaced when it is needed.
   pool.on("error", ignore);
+  // One that breaks between two statements says so out of turn; the next statement fails, and that is enough.
+  pool.on("connect", (client) => client.on("error", ignore));
   const line: Shared = { pool, isDirect: null, wakeUps: createWakeUps(url), users: 0 };
   shared.set(url, line);
   return line;

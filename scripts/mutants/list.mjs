@@ -677,6 +677,14 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/doctor.test.ts"], only: "kept tokens" },
   },
   {
+    name: "postgres-flush",
+    about: "PostgreSQL: a release is called done before it is on the disk",
+    file: "src/store/postgres/sql/43-release.sql",
+    find: "  perform pg_logical_emit_message(true, 'holdfast', '');\n",
+    replace: "",
+    tests: { files: ["test/postgres/faults.test.ts"], only: "a crash of the server" },
+  },
+  {
     name: "postgres-pooler",
     about: "PostgreSQL: a process listens through a pooler",
     file: "src/store/postgres/wake-ups.ts",

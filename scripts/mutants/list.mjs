@@ -677,6 +677,14 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/doctor.test.ts"], only: "kept tokens" },
   },
   {
+    name: "postgres-first-in-line",
+    about: "PostgreSQL: on the short way anybody in line may go first",
+    file: "src/store/postgres/sql/45-express.sql",
+    find: "  return coalesce(first = mine, false);",
+    replace: "  return true;",
+    tests: { files: ["test/differential/postgres.test.ts"], only: "LOCK-12" },
+  },
+  {
     name: "postgres-flush",
     about: "PostgreSQL: a release is called done before it is on the disk",
     file: "src/store/postgres/sql/43-release.sql",

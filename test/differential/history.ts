@@ -135,7 +135,7 @@ const anyTurn: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant("acquire" as const),
       by,
       wants: fc.oneof(
-        { weight: 12, arbitrary: fc.constant([{ place: "%a", mode: "write" as const, permits: null }]) },
+        { weight: 6, arbitrary: fc.constant([{ place: "%a", mode: "write" as const, permits: null }]) },
         { weight: 1, arbitrary: fc.constant([{ place: "%a/x", mode: "write" as const, permits: null }]) },
         { weight: 1, arbitrary: fc.constant([{ place: "%a", mode: "read" as const, permits: null }]) },
       ),

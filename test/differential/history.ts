@@ -135,9 +135,10 @@ const anyTurn: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant("acquire" as const),
       by,
       wants: fc.oneof(
-        { weight: 6, arbitrary: fc.constant([{ place: "%a", mode: "write" as const, permits: null }]) },
-        { weight: 1, arbitrary: fc.constant([{ place: "%a/x", mode: "write" as const, permits: null }]) },
-        { weight: 1, arbitrary: fc.constant([{ place: "%a", mode: "read" as const, permits: null }]) },
+        { weight: 6, arbitrary: fc.constant([{ place: "%a/x", mode: "write" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a/y", mode: "write" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a/x", mode: "read" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a", mode: "write" as const, permits: null }]) },
       ),
       waitMs: fc.constantFrom(0, 60_000, 60_000, 60_000),
       shows: fc.constantFrom("none", "none", "none", "all"),

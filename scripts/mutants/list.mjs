@@ -613,9 +613,11 @@ export const MUTANTS = [
     about: "PostgreSQL: a step does not lock the row of its tree",
     file: "src/store/postgres/sql/45-express.sql",
     find: `t.tree = name for no key update of t;
-    if known = store and holdfast.is_untouched`,
+    if known = store then
+      if metadata`,
     replace: `t.tree = name;
-    if known = store and holdfast.is_untouched`,
+    if known = store then
+      if metadata`,
     tests: { files: ["test/postgres/race.test.ts"], only: "LOCK-2" },
   },
   {
@@ -646,8 +648,8 @@ export const MUTANTS = [
     name: "postgres-epoch",
     about: "PostgreSQL: the fence does not jump ahead after a restart",
     file: "src/store/postgres/sql/45-express.sql",
-    find: "if guard.epoch <> holdfast.epoch() then",
-    replace: "if guard.fence = 0 then",
+    find: "case when guard.epoch = m.epoch then guard.fence",
+    replace: "case when guard.fence > 0 then guard.fence",
     tests: { files: ["test/postgres/faults.test.ts"], only: "FENCE-1" },
   },
   {
@@ -673,6 +675,22 @@ export const MUTANTS = [
     find: "inspect(kept.resource as Key, [opens]);",
     replace: "inspect(kept.resource as Key);",
     tests: { files: ["test/postgres/doctor.test.ts"], only: "kept tokens" },
+  },
+  {
+    name: "postgres-first-in-line",
+    about: "PostgreSQL: on the short way anybody in line may go first",
+    file: "src/store/postgres/sql/45-express.sql",
+    find: "  return coalesce(first = mine, false);",
+    replace: "  return true;",
+    tests: { files: ["test/differential/postgres.test.ts"], only: "LOCK-12" },
+  },
+  {
+    name: "postgres-flush",
+    about: "PostgreSQL: a release is called done before it is on the disk",
+    file: "src/store/postgres/sql/43-release.sql",
+    find: "  perform pg_logical_emit_message(true, 'holdfast', '');\n",
+    replace: "",
+    tests: { files: ["test/postgres/faults.test.ts"], only: "a crash of the server" },
   },
   {
     name: "postgres-pooler",

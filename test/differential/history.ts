@@ -128,4 +128,30 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("die" as const), by }) },
 );
 
+/** A crowd that wants to write one key, with a few who want something else around it. */
+const anyTurn: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("acquire" as const),
+      by,
+      wants: fc.oneof(
+        { weight: 6, arbitrary: fc.constant([{ place: "%a/x", mode: "write" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a/y", mode: "write" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a/x", mode: "read" as const, permits: null }]) },
+        { weight: 1, arbitrary: fc.constant([{ place: "%a", mode: "write" as const, permits: null }]) },
+      ),
+      waitMs: fc.constantFrom(0, 60_000, 60_000, 60_000),
+      shows: fc.constantFrom("none", "none", "none", "all"),
+      leaseMs: fc.constantFrom(4_000, 30_000, 30_000),
+      special: fc.constant(null),
+    }),
+  },
+  { weight: 7, arbitrary: fc.record({ do: fc.constantFrom("retry", "retry", "retry", "retry", "leave"), by, which }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("release" as const), by, which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(10, 500, 2_500, 6_000) }) },
+);
+
+export const anyCrowd = fc.array(anyTurn, { minLength: 10, maxLength: 40, size: "max" });
+
 export const anyHistory = fc.array(anyStep, { minLength: 5, maxLength: 40, size: "max" });

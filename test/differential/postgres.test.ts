@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { sharedServer } from "../postgres/server.js";
+import { anyCrowd } from "./history.js";
 import { openModelWithoutDeaths, openPostgresHabitat } from "./postgres-habitat.js";
 import { createSideBySide, type SideBySide } from "./side-by-side.js";
 
 const HISTORIES = 15;
+const CROWDS = 12;
 
 let stores: SideBySide;
 
@@ -16,6 +18,12 @@ describe("the same history", () => {
   it(
     "STORE-4: gives the same answers, grants, lines and records on PostgreSQL as on the reference store",
     () => stores.compare(HISTORIES),
+    600_000,
+  );
+
+  it(
+    "LOCK-12: the same on the short ways of a crowd that wants one key",
+    () => stores.compare(CROWDS, anyCrowd),
     600_000,
   );
 });

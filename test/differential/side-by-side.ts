@@ -13,7 +13,7 @@ const HISTORY_MS = 1_000_000;
 export interface SideBySide {
   /** Events and codes of refusals that came up. */
   readonly seen: ReadonlySet<string>;
-  compare(histories: number): Promise<void>;
+  compare(histories: number, of?: fc.Arbitrary<Step[]>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createSideBySide(habitats: readonly Habitat[]): SideBySide {
 
   return {
     seen,
-    compare: (histories) => fc.assert(fc.asyncProperty(anyHistory, tell), { numRuns: histories }),
+    compare: (histories, of = anyHistory) => fc.assert(fc.asyncProperty(of, tell), { numRuns: histories }),
     async close() {
       for (const habitat of habitats) await habitat.close();
     },

@@ -90,7 +90,8 @@ export class World {
     const request: Omit<AcquireRequest, keyof Waiting | "presented"> = {
       wants: step.wants.map((want) => this.#want(want)),
       party: step.special === "detached" ? { ...client.party, proof: { kind: "none" } } : client.party,
-      tokenHash: `secret-${this.#serial}`,
+      // PostgreSQL has a short way for what looks like a hash, and a long one for the rest: both are tried.
+      tokenHash: `secret-${this.#serial}`.padEnd(this.#serial % 4 === 0 ? 44 : 43, "x"),
       leaseMs: step.leaseMs,
       graceMs: step.leaseMs === 4_000 ? 6_000 : null,
       detached: step.special === "detached",

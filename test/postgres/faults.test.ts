@@ -55,6 +55,15 @@ describe("faults", PATIENTLY, () => {
       return next;
     });
     await vi.waitUntil(async () => (await a.inspect("k")).waiters.length === 1, OUTCOME);
+    // Its release lets the next in before the disk has it, and nobody else writes the log out.
+    const handed = await a.acquire("handed", { ttl: "1h" });
+    await administer(
+      url,
+      "alter system set wal_writer_delay = '10s'",
+      "select pg_reload_conf()",
+      "select holdfast.acquire('{handed}', 'agent:b', wait_ms => 60000)",
+    );
+    await handed.release();
 
     server.control?.crash();
     expect(code(await lease.verify().catch((error: unknown) => error))).toBe("E_STORE_UNAVAILABLE");
@@ -72,7 +81,11 @@ describe("faults", PATIENTLY, () => {
     );
     expect(entered).toBe(false);
     expect((await a.audit.list()).slice(0, before.length)).toEqual(before);
-    expect((await a.list()).map((record) => record.lock_id)).toContain(kept.grants[0]?.lock_id);
+    const held = await a.list();
+    expect(held.map((record) => record.lock_id)).toContain(kept.grants[0]?.lock_id);
+    expect(held.map((record) => record.resource)).not.toContain("handed");
+    expect((await a.audit.list({ resource: "handed" })).map(({ event }) => event)).toEqual(["granted", "released"]);
+    await administer(url, "alter system reset wal_writer_delay", "select pg_reload_conf()");
     await lease.release();
     const next = await waiting;
     expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);

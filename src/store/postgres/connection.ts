@@ -1,6 +1,7 @@
 /**
  * The way to the server: one small pool per process and URL, shared by all that open it. Every operation is one statement,
- * so nothing hangs on a session and a transaction pooler may stand in between.
+ * so nothing hangs on a session and a transaction pooler may stand in between. Without one, the server keeps our few
+ * statements prepared.
  *
  * A statement whose connection breaks may have been carried out or not. It is sent again for a short while, with the same
  * ids and the word `again`, so that the server can tell what the first try did. After that it is `E_STORE_UNAVAILABLE`.
@@ -9,7 +10,9 @@ import pg from "pg";
 import { sleep } from "../../support/deadline.js";
 import { withoutPassword } from "../../support/without-password.js";
 import type { SqlRow } from "../contract.js";
+import type { Call } from "./call.js";
 import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
+import { hasPoolerInBetween } from "./pooler.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
 const CONNECTIONS = 10;
@@ -46,10 +49,12 @@ export interface Session {
 export type Query = (text: string, values?: readonly unknown[]) => Promise<SqlRow[]>;
 
 /** A statement by whether it is sent again. */
-type Statement = (again: boolean) => { readonly text: string; readonly values: readonly unknown[] };
+type Statement = (again: boolean) => Call;
 
 interface Shared {
   readonly pool: pg.Pool;
+  /** Whether no pooler stands in between; null before the first connection. */
+  isDirect: boolean | null;
   readonly wakeUps: PostgresWakeUps;
   users: number;
 }
@@ -66,8 +71,13 @@ export function connect(url: string): Connection {
     const startedAt = performance.now();
     for (let pauseMs = FIRST_PAUSE_MS, again = false; ; pauseMs *= 2, again = true) {
       try {
-        const { text, values } = statement(again);
-        const config = { text, values: [...values], ...(isArray ? { rowMode: "array" as const } : {}) };
+        const { text, values, name } = statement(again);
+        const config = {
+          text,
+          values: [...values],
+          ...(line.isDirect === true && name !== undefined ? { name } : {}),
+          ...(isArray ? { rowMode: "array" as const } : {}),
+        };
         return (await pool.query<T>(config)).rows;
       } catch (error) {
         if (!isLostConnection(error) || performance.now() - startedAt > TRY_AGAIN_MS)
@@ -103,8 +113,6 @@ export function connect(url: string): Connection {
       const client = await pool.connect().catch((error: unknown) => {
         throw toHoldfastError(asBusy(error), where);
       });
-      // A connection that breaks between two statements says so out of turn; the next statement fails, and that is enough.
-      client.on("error", ignore);
       let isDone = false;
       try {
         const result = await work(session);
@@ -112,7 +120,6 @@ export function connect(url: string): Connection {
         return result;
       } finally {
         // One that is left in the middle is closed, and the server rolls back: nobody else gets it in that state.
-        client.off("error", ignore);
         client.release(!isDone);
       }
     },
@@ -127,6 +134,9 @@ export function connect(url: string): Connection {
 }
 
 function openLine(url: string): Shared {
+  const meet = async (client: pg.ClientBase): Promise<void> => {
+    line.isDirect ??= !(await hasPoolerInBetween(client));
+  };
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -136,10 +146,13 @@ function openLine(url: string): Shared {
     allowExitOnIdle: true,
     keepAlive: true,
     application_name: "holdfast",
+    verify: (client, done) => void meet(client).then(() => done(), done),
   });
   // An idle connection that breaks is replaced when it is needed.
   pool.on("error", ignore);
-  const line = { pool, wakeUps: createWakeUps(url), users: 0 };
+  // One that breaks between two statements says so out of turn; the next statement fails, and that is enough.
+  pool.on("connect", (client) => client.on("error", ignore));
+  const line: Shared = { pool, isDirect: null, wakeUps: createWakeUps(url), users: 0 };
   shared.set(url, line);
   return line;
 }

@@ -35,17 +35,26 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   const store = storeId;
   const unknown = new UnknownOutcomes(refsOfRequest);
 
+  /** Those who wait are let in at once; the caller hears of it when it is on the disk. */
   async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
+    const args = { ...refsOf(once(grants)), ...partyOf(party), store };
     let wasSentBefore = false;
-    try {
-      await connection.ask((again) => {
-        wasSentBefore = again;
-        return call("release", { ...refsOf(once(grants)), ...partyOf(party), store });
-      });
-    } catch (error) {
-      // Nobody else releases by these ids: it was the try whose answer got lost.
-      const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
-      if (!wasSentBefore || !isDone) throw error;
+    for (;;) {
+      let epoch: string | null = null;
+      try {
+        epoch = await connection.ask<string | null>((again) => {
+          wasSentBefore ||= again;
+          return call("hand_over", args);
+        });
+        if (epoch === null) return;
+      } catch (error) {
+        // Nobody else releases by these ids: it was a try whose answer got lost.
+        const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
+        if (!wasSentBefore || !isDone) throw error;
+      }
+      if (await connection.ask<boolean>(() => call("flush", { known_epoch: epoch }))) return;
+      // The server crashed before that. What it has now is on its disk, with the release or without.
+      wasSentBefore = true;
     }
   }
 

@@ -4,11 +4,12 @@
  * down nothing is heard: then the waiters poll.
  *
  * Behind a pooler nothing would be heard either, and what listens there would go on listening for whoever gets its backend
- * next. A pooler shows by telling another process id than the backend has: then nobody listens, and all poll.
+ * next: there nobody listens, and all poll.
  */
 import pg from "pg";
 import type { WakeUps } from "../contract.js";
 import { createListeners } from "../listeners.js";
+import { hasPoolerInBetween } from "./pooler.js";
 
 const RECONNECT_MS = 200;
 const CONNECT_MS = 4_000;
@@ -108,9 +109,4 @@ export function createWakeUps(url: string): PostgresWakeUps {
       client?.end().catch(() => undefined);
     },
   };
-}
-
-async function hasPoolerInBetween(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  return rows[0]?.pid !== (client as unknown as { processID: number | null }).processID;
 }

@@ -47,22 +47,28 @@ declare
   g holdfast.grants;
   w holdfast.want;
   ahead holdfast.want[] := '{}';
+  blocked holdfast.want[] := '{}';
   may_go boolean;
 begin
   foreach t in array tickets loop
     continue when t.ticket_id = leaving or not holdfast.stands(t, now);
-    may_go := not holdfast.in_the_way(ahead, t.wants);
-    if may_go then
-      foreach g in array held loop
-        continue when g.lock_id = t.upgrade_of;
-        foreach w in array t.wants loop
-          may_go := may_go and
-            holdfast.conflict_node(g.resource, g.mode, g.permits, w.resource, w.mode, w.permits) is null;
-        end loop;
-        exit when not may_go;
+    -- Most of a line wants the same: who wants what one ahead waits for waits too, and holds nobody else back.
+    continue when t.upgrade_of is null and cardinality(t.wants) = 1 and t.wants <@ blocked;
+    may_go := true;
+    foreach g in array held loop
+      continue when g.lock_id = t.upgrade_of;
+      foreach w in array t.wants loop
+        may_go := may_go and
+          holdfast.conflict_node(g.resource, g.mode, g.permits, w.resource, w.mode, w.permits) is null;
       end loop;
+      exit when not may_go;
+    end loop;
+    may_go := may_go and not holdfast.in_the_way(ahead, t.wants);
+    if may_go then
+      perform pg_notify('holdfast_' || t.nonce, t.ticket_id);
+    elsif t.upgrade_of is null and cardinality(t.wants) = 1 then
+      blocked := blocked || t.wants;
     end if;
-    if may_go then perform pg_notify('holdfast_' || t.nonce, t.ticket_id); end if;
     ahead := ahead || t.wants;
   end loop;
 end $$;

@@ -1,5 +1,6 @@
--- The calls that come in most often, on a key that nobody else holds or waits for: the same steps in fewer statements. What
--- is not as simple as that goes the long way, under the same guard.
+-- The calls that come in most often, in fewer statements: on a key that nobody else holds or waits for, and on one for which
+-- all the line wants the same, to write it. Then nobody in line can be let in by a grant, and the first alone by a release.
+-- What is not as simple as that goes the long way, under the same guard; the answers are the same.
 
 create or replace function holdfast.acquire(
   keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, wait_ms bigint default 0,
@@ -17,97 +18,123 @@ declare
   prefixes text[];
   names text[];
   guard holdfast.trees;
-  now bigint;
-  g holdfast.grants;
+  answer json;
 begin
-  if cardinality(keys) = 1 and cardinality(presented_keys) = 0 and ticket_id is null and lock_ids[1] is not null
-     and length(token) = 43 and permits[1] is null and not (again or must_steal)
+  if cardinality(keys) = 1 and cardinality(presented_keys) = 0 and length(token) = 43 and permits[1] is null and not (again or must_steal) and (ticket_id is null or modes[1] = 'write')
+     and holdfast.is_plain(key, owner, modes[1], lease_ms, wait_ms, metadata, holder_id, nonce, lock_ids[1], proof)
      and current_setting('transaction_isolation') = 'read committed' then
-    select s.store_id, s.profile_prefixes, s.profile_names, t.tree, t.fence, t.epoch, t.audit_seq, t.audit_hash
-    into known, prefixes, names, guard.tree, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash
+    select s.store_id, s.profile_prefixes, s.profile_names, t.fence, t.epoch, t.audit_seq, t.audit_hash
+    into known, prefixes, names, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash
     from holdfast.store s, holdfast.trees t where t.tree = name for no key update of t;
-    if known = store and holdfast.is_untouched(key, name) then
-      perform holdfast.check_acquire(key, owner, modes[1], lease_ms, wait_ms, metadata, holder_id, nonce, lock_ids, proof);
-      g.profile := holdfast.profile_of(key, prefixes, names);
-      if g.profile <> 'strict' then
-        now := holdfast.now_ms();
-        g.resource := key; g.lock_id := lock_ids[1]; g.schema_version := 1; g.mode := modes[1]; g.owner := owner;
-        g.holder_id := holder_id; g.nonce := nonce; g.created_ms := now; g.renewed_ms := now; g.lease_ms := lease_ms;
-        g.grace_ms := coalesce(grace_ms, lease_ms); g.renewals := 0; g.token_hash := token; g.detached := detached;
-        g.proof := proof; g.metadata := metadata;
-        if guard.epoch <> holdfast.epoch() then
-          guard.epoch := holdfast.epoch();
-          guard.fence := greatest(guard.fence, now) + 1000000000;
-        end if;
-        guard.fence := guard.fence + 1;
-        g.fencing_token := guard.fence;
-        perform holdfast.write_one(guard, now, 'granted', g, owner, holder_id, '{"mode":"' || g.mode || '","lease_ms":' ||
-          lease_ms || case when detached then ',"detached":true}' else '}' end);
-        return json_build_object('kind', 'granted', 'now', now, 'grants', json_build_array(holdfast.grant_json(g, array[token])),
-          'ended', '[]'::json);
+    if known = store then
+      if metadata <> '{}' then perform holdfast.check_metadata(metadata); end if;
+      -- From here on a new statement, which sees what was committed while the guard was waited for.
+      with moment as (
+        select holdfast.now_ms() as now, holdfast.epoch() as epoch,
+          holdfast.profile_of(key, prefixes, names) as profile
+        where not exists (select 1 from holdfast.grants x where x.resource = any (holdfast.nodes_of(key)))
+          and not exists (select 1 from holdfast.grants x where x.resource > key || '/' and x.resource < key || '0')
+          and case when ticket_id is null then not exists (select 1 from holdfast.tickets t where t.tree = name)
+            else holdfast.is_first(name, key, ticket_id) end
+      ), fence as (
+        select m.*, 1 + case when guard.epoch = m.epoch then guard.fence else greatest(guard.fence, m.now) + 1000000000 end
+          as token, '{"mode":"' || modes[1] || '","lease_ms":' || lease_ms || case when detached then ',"detached":true}' else '}' end
+          as details
+        from moment m where m.profile <> 'strict'
+      ), entry as (
+        select f.*, holdfast.entry_hash(holdfast.entry_body(guard.audit_seq + 1, f.now, 'granted', key, owner, holder_id,
+          f.token, lock_ids[1], f.details, guard.audit_hash)) as hash
+        from fence f
+      ), granted as (
+        insert into holdfast.grants
+        select key, lock_ids[1], 1, modes[1], null, owner, holder_id, nonce, e.now, e.now, lease_ms,
+          coalesce(grace_ms, lease_ms), 0, e.token, token, e.profile, detached, null, proof, metadata
+        from entry e returning *
+      ), told as (
+        insert into holdfast.audit
+        select name, guard.audit_seq + 1, e.now, 'granted', key, owner, holder_id, e.token, lock_ids[1], e.details, e.hash
+        from entry e
+      ), served as (
+        delete from holdfast.tickets t using entry e
+        where ticket_id is not null and t.tree = name and t.ticket_id = ticket_id
+      ), left_behind as (
+        update holdfast.trees x set fence = e.token, epoch = e.epoch, audit_seq = guard.audit_seq + 1, audit_hash = e.hash
+        from entry e where x.tree = name
+      )
+      select json_build_object('kind', 'granted', 'now', g.created_ms,
+        'grants', json_build_array(holdfast.grant_json(g::holdfast.grants, array[token])), 'ended', '[]'::json)
+      into answer from granted g;
+      if answer is null and ticket_id is null and wait_ms > 0 and modes[1] = 'write' then
+        answer := holdfast.stand_behind(name, key, wait_ms, owner, holder_id, nonce, proof);
       end if;
+      if answer is not null then return answer; end if;
     end if;
   end if;
   return holdfast.acquire_step(keys, owner, modes, lease_ms, wait_ms, metadata, token, ticket_id, permits, presented_keys,
     presented_tokens, holder_id, nonce, detached, grace_ms, proof, strict_order, must_steal, lock_ids, again, store);
 end $$;
 
--- Nothing is held on the key, above it or below it, and nobody waits in its tree. Under the guard.
-create or replace function holdfast.is_untouched(key text, name text) returns boolean language plpgsql volatile as $$
+-- True when the ticket is the first that stands, and all in the tree want what it wants: to write this key.
+create or replace function holdfast.is_first(name text, key text, mine text) returns boolean language plpgsql as $$
+declare
+  now bigint := holdfast.now_ms();
+  first text;
 begin
-  return not exists (select 1 from holdfast.tickets t where t.tree = name)
-    and not exists (select 1 from holdfast.grants x where x.resource > key || '/' and x.resource < key || '0')
-    and not exists (select 1 from holdfast.grants x where x.resource = any (holdfast.nodes_of(key)));
+  if not holdfast.is_one_line(name, key) then return false; end if;
+  select t.ticket_id into first from holdfast.tickets t where t.tree = name and holdfast.stands(t, now)
+  order by t.number, t.ticket_id limit 1;
+  return coalesce(first = mine, false);
 end $$;
 
-create or replace function holdfast.check_acquire(
-  key text, owner text, mode text, lease_ms bigint, wait_ms bigint, metadata text, holder_id text, nonce text,
-  lock_ids text[], proof text
-) returns void language plpgsql as $$
+create or replace function holdfast.is_one_line(name text, key text) returns boolean language plpgsql as $$
 begin
-  perform holdfast.check_key(key);
-  perform holdfast.check_owner(owner);
-  if mode not in ('read', 'upgradeable', 'write') then
-    perform holdfast.invalid('mode', mode || ' is none of read, upgradeable, write');
-  end if;
-  if lease_ms is null or lease_ms not between 1000 and 86400000 then
-    perform holdfast.check_duration(lease_ms, 'ttl', 1000, 86400000);
-  end if;
-  if wait_ms is null or wait_ms not between 0 and 86400000 then
-    perform holdfast.check_duration(wait_ms, 'wait', 0, 86400000);
-  end if;
-  if metadata <> '{}' or metadata is null then perform holdfast.check_metadata(metadata); end if;
-  if holder_id is null or holder_id = '' or length(holder_id) > 512 then
-    perform holdfast.invalid('holder_id', 'from 1 to 512 characters');
-  end if;
-  if nonce is null or nonce !~ '^[A-Za-z0-9._-]+$' or length(nonce) > 48 then
-    perform holdfast.invalid('nonce', 'up to 48 letters, digits, dots and dashes');
-  end if;
-  perform holdfast.check_ids(lock_ids, null, proof);
+  return not exists (select 1 from holdfast.tickets t
+    where t.tree = name and (t.upgrade_of is not null or t.wants <> array[(key, 'write', null)::holdfast.want]));
 end $$;
 
--- One grant comes or goes, with its entry, the tree's fence and the head of its chain, in one statement.
-create or replace function holdfast.write_one(
-  guard holdfast.trees, now bigint, event text, g holdfast.grants, owner text, holder_id text, details text
-) returns void language plpgsql as $$
+-- A new place at the end of such a line, behind the one holder of the key; null when there is more to it than that.
+create or replace function holdfast.stand_behind(
+  name text, key text, wait_ms bigint, owner text, holder_id text, nonce text, proof text
+) returns json language plpgsql as $$
 #variable_conflict use_variable
 declare
-  seq bigint := guard.audit_seq + 1;
-  hash text := holdfast.entry_hash(holdfast.entry_body(seq, now, event, g.resource, owner, holder_id, g.fencing_token,
-    g.lock_id, details, guard.audit_hash));
+  now bigint := holdfast.now_ms();
+  h holdfast.grants;
+  waiting integer;
+  lapsed integer;
+  id text := gen_random_uuid()::text;
 begin
-  if event = 'granted' then
-    insert into holdfast.grants values (g.*);
-  else
-    delete from holdfast.grants x where x.resource = g.resource and x.lock_id = g.lock_id;
-  end if;
-  with entry as (
-    insert into holdfast.audit
-    values (guard.tree, seq, now, event, g.resource, owner, holder_id, g.fencing_token, g.lock_id, details, hash)
-  )
-  update holdfast.trees x set fence = guard.fence, epoch = guard.epoch, audit_seq = seq, audit_hash = hash
-  where x.tree = guard.tree;
+  select g.* into h from holdfast.grants g where g.resource = key and g.mode = 'write' and g.permits is null
+    and g.schema_version = 1 and g.renewed_ms + g.lease_ms > now
+    and not exists (select 1 from holdfast.grants x
+      where x.resource = any (holdfast.nodes_of(key)) and x.lock_id <> g.lock_id)
+    and not exists (select 1 from holdfast.grants x where x.resource > key || '/' and x.resource < key || '0');
+  if h.lock_id is null or not holdfast.is_one_line(name, key) then return null; end if;
+  select count(*) filter (where holdfast.stands(t, now)), count(*) filter (where not holdfast.stands(t, now))
+  into waiting, lapsed from holdfast.tickets t where t.tree = name;
+  if lapsed > 0 then return null; end if;
+  -- As in stand_in_line.
+  perform set_config('synchronous_commit', 'off', true);
+  insert into holdfast.tickets values (name, id, nextval('holdfast.ticket_numbers'),
+    array[(key, 'write', null)::holdfast.want], owner, holder_id, nonce, proof, now, wait_ms, now, null);
+  return json_build_object('kind', 'queued', 'ticket_id', id, 'ahead', waiting, 'contention', holdfast.contention_json(
+    key, h, array[h], null, waiting, h.renewed_ms + h.lease_ms - now, now));
 end $$;
+
+-- What a client of ours sends. Anything else goes the long way, which says what is wrong with it.
+create or replace function holdfast.is_plain(
+  key text, owner text, mode text, lease_ms bigint, wait_ms bigint, metadata text, holder_id text, nonce text,
+  lock_id text, proof text
+) returns boolean language sql immutable as
+$$ select coalesce(
+     octet_length(key) <= 63 and key ~ '^[A-Za-z0-9._:@+=,~%-]+(/[A-Za-z0-9._:@+=,~%-]+)*$'
+     and (strpos(key, '.') = 0 or key !~ '(^|/)\.\.?(/|$)')
+     and length(owner) <= 208 and owner ~ '^(agent|job|service|user|admin):[^[:space:][:cntrl:]]+$'
+     and mode in ('read', 'upgradeable', 'write')
+     and lease_ms between 1000 and 86400000 and wait_ms between 0 and 86400000 and metadata is not null
+     and holder_id <> '' and length(holder_id) <= 512 and length(nonce) <= 48 and nonce ~ '^[A-Za-z0-9._-]+$'
+     and length(lock_id) = 36 and lock_id ~ '^[0-9a-f-]+$'
+     and octet_length(proof) <= 1024 and json_typeof(proof::json) = 'object', false) $$;
 
 create or replace function holdfast.release(
   keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
@@ -120,27 +147,52 @@ declare
   id text := lock_ids[1];
   known uuid;
   guard holdfast.trees;
-  g holdfast.grants;
+  waited_for boolean;
 begin
-  if cardinality(keys) = 1 and id is not null and length(tokens[1]) = 43 and holder_id is not null
+  if cardinality(keys) = 1 and id is not null and length(tokens[1]) = 43 and holder_id <> '' and length(holder_id) <= 512
+     and length(owner) <= 208 and owner ~ '^(agent|job|service|user|admin):[^[:space:][:cntrl:]]+$'
      and current_setting('transaction_isolation') = 'read committed' then
-    select s.store_id, t.tree, t.fence, t.epoch, t.audit_seq, t.audit_hash
-    into known, guard.tree, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash
+    select s.store_id, t.audit_seq, t.audit_hash into known, guard.audit_seq, guard.audit_hash
     from holdfast.store s, holdfast.trees t where t.tree = name for no key update of t;
     if known = store then
-      select * into g from holdfast.grants x where x.resource = key and x.lock_id = id and x.token_hash = tokens[1];
-      if g.schema_version = 1 and not exists (select 1 from holdfast.tickets t where t.tree = name) and not exists (
-           select 1 from holdfast.grants x where x.resource > key || '/' and x.resource < key || '0' and x.cover = id)
-         and not exists (select 1 from holdfast.grants x where x.resource = key and x.cover = id) then
-        perform holdfast.check_owner(owner);
-        perform holdfast.holder_or_backend(holder_id);
-        perform holdfast.write_one(guard, holdfast.now_ms(), 'released', g, owner, holder_id,
-          '{"renewals":' || g.renewals || '}');
+      waited_for := exists (select 1 from holdfast.tickets t where t.tree = name);
+      with gone as (
+        delete from holdfast.grants g
+        where g.resource = key and g.lock_id = id and g.token_hash = tokens[1] and g.schema_version = 1
+          and case when waited_for then g.mode = 'write' and g.permits is null and holdfast.is_one_line(name, key)
+              and not exists (select 1 from holdfast.grants x
+                where x.resource = any (holdfast.nodes_of(key)) and x.lock_id <> id)
+              and not exists (select 1 from holdfast.grants x where x.resource > key || '/' and x.resource < key || '0')
+            else not exists (select 1 from holdfast.grants x
+                where x.resource > key || '/' and x.resource < key || '0' and x.cover = id)
+              and not exists (select 1 from holdfast.grants x where x.resource = key and x.cover = id) end
+        returning g.fencing_token, holdfast.now_ms() as now, '{"renewals":' || g.renewals || '}' as details
+      ), entry as (
+        select g.*, holdfast.entry_hash(holdfast.entry_body(guard.audit_seq + 1, g.now, 'released', key, owner, holder_id,
+          g.fencing_token, id, g.details, guard.audit_hash)) as hash
+        from gone g
+      ), told as (
+        insert into holdfast.audit
+        select name, guard.audit_seq + 1, e.now, 'released', key, owner, holder_id, e.fencing_token, id, e.details, e.hash
+        from entry e
+      )
+      update holdfast.trees x set audit_seq = guard.audit_seq + 1, audit_hash = e.hash from entry e where x.tree = name;
+      if found then
+        if waited_for then perform holdfast.wake_first(name); end if;
         return true;
       end if;
     end if;
   end if;
   return holdfast.release_step(keys, tokens, owner, lock_ids, holder_id, store);
+end $$;
+
+create or replace function holdfast.wake_first(name text) returns void language plpgsql as $$
+declare
+  now bigint := holdfast.now_ms();
+begin
+  perform pg_notify('holdfast_' || f.nonce, f.ticket_id) from (
+    select t.nonce, t.ticket_id from holdfast.tickets t where t.tree = name and holdfast.stands(t, now)
+    order by t.number, t.ticket_id limit 1) as f;
 end $$;
 
 -- Takes over from a holder that is gone, in one step.

@@ -91,15 +91,32 @@ export function progressLine(
       if (now - drawnAt < 100) return;
       drawnAt = now;
       const rate = bytes / Math.max(0.001, (now - startedAt) / 1000);
-      const left =
-        expectedBytes === null || rate === 0 ? "" : `, ${span(Math.max(0, expectedBytes - bytes) / rate)} left`;
-      const share = expectedBytes === null || expectedBytes === 0 ? "" : ` ${bar(bytes / expectedBytes)}`;
-      stderr.write(
-        `\r\u001b[K${verb}${share} ${files.toLocaleString("en-US")} files, ${size(bytes)}, ${size(rate)}/s${left}`,
-      );
+      const line = progressText(verb, { files, bytes, expectedBytes }, rate, (stderr.columns || 80) - 1);
+      stderr.write(`\r\u001b[K${line}`);
     },
     end: () => void stderr.write("\r\u001b[K"),
   };
+}
+
+/** As much of it as fits into a line: one that wraps would not be drawn over. */
+export function progressText(
+  verb: string,
+  { files, bytes, expectedBytes }: Progress,
+  rate: number,
+  room: number,
+): string {
+  const isKnown = expectedBytes !== null && expectedBytes > 0;
+  const share = isKnown ? bytes / expectedBytes : 0;
+  const left = isKnown && rate > 0 ? [`${span(Math.max(0, expectedBytes - bytes) / rate)} left`] : [];
+  const count = files === 1 ? "1 file" : `${files.toLocaleString("en-US")} files`;
+  const percent = isKnown ? ` ${Math.round(Math.min(1, share) * 100)} %` : "";
+  const lines = [
+    `${verb}${isKnown ? ` ${bar(share)}` : ""} ${[count, size(bytes), `${size(rate)}/s`, ...left].join(", ")}`,
+    `${verb}${percent} ${[count, `${size(rate)}/s`, ...left].join(", ")}`,
+    `${verb}${percent} ${[`${size(rate)}/s`, ...left].join(", ")}`,
+    `${verb}${percent || ` ${count}`}`,
+  ];
+  return lines.find((line) => line.length <= room) ?? `${verb}${percent}`.slice(0, room);
 }
 
 const BAR = 20;

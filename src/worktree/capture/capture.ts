@@ -68,12 +68,18 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
   let bytes = 0;
   let changed: string | null = null;
 
+  const count = ({ stats }: Seen): void => {
+    files += 1;
+    bytes += Number(stats.size);
+  };
   const pool = createHashPool({ folder, parts: request.parts }, request.threads, (result: FileResult) => {
     const entry = byNumber.get(result.number);
     byNumber.delete(result.number);
     if (entry === undefined) return;
     entry.sha256 = result.sha256;
     entry.errno = result.errno;
+    count(entry.seen);
+    request.onProgress(files, bytes);
   });
   const manifest = createManifestWriter(join(folder, "manifest"), (sha256, content) => pool.store(sha256, content));
   const cache = createCacheWriter(join(folder, "cache"), request.snapshotId);
@@ -128,17 +134,20 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
       const evidence = evidenceOf(seen);
       const entry: Waiting = { seen, evidence, racy: isRacy(seen, lookedAt), sha256: null, errno: null, linkTo };
       if (seen.kind === "file" && linkTo === null) {
-        const size = Number(seen.stats.size);
-        files += 1;
-        bytes += size;
         const line = known.find(seen.path);
-        if (line !== null && !line.racy && line.sha256 !== null && line.evidence === evidence)
+        if (line !== null && !line.racy && line.sha256 !== null && line.evidence === evidence) {
           entry.sha256 = line.sha256;
-        else {
+          count(seen);
+        } else {
           entry.sha256 = undefined;
           byNumber.set(number, entry);
           read += 1;
-          const isFull = pool.add({ number, full: seen.full, size, ino: String(seen.stats.ino) });
+          const isFull = pool.add({
+            number,
+            full: seen.full,
+            size: Number(seen.stats.size),
+            ino: String(seen.stats.ino),
+          });
           if (isFull !== null) await isFull;
         }
       }

@@ -41,6 +41,9 @@ interface RestoreIntent {
   readonly target: string;
 }
 
+/** Progress is told, and others get a turn, after so many entries or bytes. */
+const BREATH = 200;
+const BREATH_BYTES = 4 << 20;
 const INTENT = /^new-[\w-]+\.json$/;
 
 /** `E_PARTIAL_SNAPSHOT`, `E_INVALID_ARGUMENT` when the target or the name is taken, `E_STORE_CORRUPT`, `E_IO`. */
@@ -63,12 +66,14 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
     writer = createTreeWriter(reader, staged, threads);
     let files = 0;
     let bytes = 0;
+    let shownBytes = 0;
     for (const entry of entriesOf(reader, manifest)) {
       const isFull = writer.add(entry);
       if (isFull !== null) await isFull;
       files += 1;
       if (entry.kind === "file") bytes += entry.size;
-      if (files % 200 !== 0) continue;
+      if (files % BREATH !== 0 && bytes - shownBytes < BREATH_BYTES) continue;
+      shownBytes = bytes;
       request.signal?.throwIfAborted();
       request.onProgress(files, bytes);
       await setImmediate();

@@ -7,6 +7,7 @@ const cli = (name, only) => ({ files: [`test/cli/${name}.test.ts`], only });
 const jobs = (name, only) => ({ files: [`test/jobs/${name}.test.ts`], only });
 const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 const mcp = (name, only) => ({ files: [`test/mcp/${name}.test.ts`], only });
+const hooks = (name, only) => ({ files: [`test/hooks/${name}.test.ts`], only });
 
 const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only });
 
@@ -859,5 +860,45 @@ export const MUTANTS = [
     find: `if (!response.writableFinished) gone.abort(new Error("the client has gone"));`,
     replace: "",
     tests: mcp("http", "leaves the line"),
+  },
+  {
+    name: "hook-closed",
+    about: "a check that fails lets the write pass",
+    file: "src/hooks/check.ts",
+    find: "return { ...dialect.answer(moment, refusal), moment, refusal };",
+    replace: "return { ...dialect.answer(moment, null), moment, refusal: null };",
+    tests: hooks("check", "refuses what it cannot understand"),
+  },
+  {
+    name: "hook-borrowers",
+    about: "a run writes what a sub-agent is writing",
+    file: "src/hooks/run-locks.ts",
+    find: "if (inTheWay.length > 0) throw this.#conflict(key, inTheWay);",
+    replace: "",
+    tests: hooks("check", "sub-agents"),
+  },
+  {
+    name: "hook-dead-process",
+    about: "a run believes in a grant that hangs on a dead process, and that anybody may take",
+    file: "src/hooks/run-locks.ts",
+    find: `return grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead";`,
+    replace: "return true;",
+    tests: hooks("processes", "goes on in a new process"),
+  },
+  {
+    name: "hook-process",
+    about: "a lease is bound to the hook's own shell, which is gone in a moment",
+    file: "src/hooks/run-process.ts",
+    find: "if (common !== undefined) return common.pid;",
+    replace: "if (common !== undefined) return now[0]?.pid ?? null;",
+    tests: hooks("processes", "outlives the hook"),
+  },
+  {
+    name: "hook-git",
+    about: "a commit takes along what another run holds",
+    file: "src/hooks/staged-paths.ts",
+    find: "if (inTheWay.length === 0) continue;",
+    replace: "if (inTheWay.length >= 0) continue;",
+    tests: hooks("processes", "git"),
   },
 ];

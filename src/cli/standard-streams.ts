@@ -2,7 +2,8 @@
  * Standard output and error, written to directly: the streams of Node cost a start five milliseconds, and whether they
  * have written everything when the process ends depends on what is behind them. These have.
  */
-import { fstatSync, writeSync } from "node:fs";
+import { fstatSync, readSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
 
 const PAUSE_MS = 1;
 
@@ -13,6 +14,33 @@ export function writeOut(text: string): void {
 
 export function writeError(text: string): void {
   writeAll(2, text);
+}
+
+/** Standard input to its end; empty when it is closed, and when a person sits behind it. */
+export function readIn(): string {
+  if (isatty(0)) return "";
+  const parts: Buffer[] = [];
+  const part = Buffer.alloc(65_536);
+  for (;;)
+    try {
+      const count = readSync(0, part);
+      if (count === 0) return Buffer.concat(parts).toString();
+      parts.push(Buffer.from(part.subarray(0, count)));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "EAGAIN") return Buffer.concat(parts).toString();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+}
+
+/** One line that a person types; empty at the end of the input. */
+export function readLine(): string {
+  const part = Buffer.alloc(1_024);
+  try {
+    return part.toString("utf8", 0, readSync(0, part));
+  } catch {
+    return "";
+  }
 }
 
 /** Whether a terminal is behind it. Only what might be one is asked. */

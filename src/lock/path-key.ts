@@ -31,20 +31,29 @@ const HASH_DIGITS = 32;
  * leads out of the root or round in circles, `E_IO` when the system will not resolve it.
  */
 export function pathKey(root: string, path: string | Buffer): Key {
+  const { given, base, real, key } = locate(root, path);
+  if (key !== null) return key;
+  throw invalidArgument(
+    "path",
+    `${shown(given)} is ${shown(real)}, outside the workspace root ${shown(base)}`,
+    "Name a path inside the workspace, or open the workspace that contains it.",
+  );
+}
+
+/** The same, with null for a path that leads out of the root. */
+export function pathKeyInside(root: string, path: string | Buffer): Key | null {
+  return locate(root, path).key;
+}
+
+function locate(root: string, path: string | Buffer) {
   const given = textOf(path);
   if (given === "" || given.includes("\0")) throw invalidArgument("path", "is empty or contains a NUL byte");
   const base = realRoot(root);
   const real = realPath(isAbsolute(given) ? given : base + sep + given);
   const inside = base.endsWith(sep) ? base : base + sep;
-  if (real !== base && !real.startsWith(inside)) {
-    throw invalidArgument(
-      "path",
-      `${shown(given)} is ${shown(real)}, outside the workspace root ${shown(base)}`,
-      "Name a path inside the workspace, or open the workspace that contains it.",
-    );
-  }
+  if (real !== base && !real.startsWith(inside)) return { given, base, real, key: null };
   const segments = real.slice(inside.length).split(sep).filter(Boolean).map(encodeSegment);
-  return parseKey(fitting([ROOT_SEGMENT, ...segments]), "path");
+  return { given, base, real, key: parseKey(fitting([ROOT_SEGMENT, ...segments]), "path") };
 }
 
 function realRoot(root: string): string {

@@ -79,18 +79,29 @@ export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: str
   };
 }
 
+/** Everything that was kept for this owner. */
+export function tokensOf(env: NodeJS.ProcessEnv, store: string, owner: string): readonly FoundToken[] {
+  const dir = join(stateFolder(env), "holdfast", "grants", digest(store));
+  return namesIn(dir)
+    .filter((name) => name.includes(`-${digest(owner)}-`))
+    .flatMap((name) => readToken(join(dir, name)) ?? [])
+    .filter((kept) => kept.owner === owner && kept.store === store);
+}
+
 /** Everything that was kept for this user and store, whoever the owner. */
 export function allTokens(env: NodeJS.ProcessEnv, store: string): readonly FoundToken[] {
   const dir = join(stateFolder(env), "holdfast", "grants", digest(store));
   return namesIn(dir).flatMap((name) => readToken(join(dir, name)) ?? []);
 }
 
-function stateFolder(env: NodeJS.ProcessEnv): string {
+/** Where what one user keeps for later lies: XDG_STATE_HOME or ~/.local/state. */
+export function stateFolder(env: NodeJS.ProcessEnv): string {
   const said = env.XDG_STATE_HOME;
   return said !== undefined && isAbsolute(said) ? said : join(homedir(), ".local", "state");
 }
 
-function digest(text: string): string {
+/** Names a store or an owner in the name of a file. */
+export function digest(text: string): string {
   return hash("sha256", text, "hex").slice(0, 16);
 }
 

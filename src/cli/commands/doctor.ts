@@ -8,6 +8,7 @@ import type { Screen } from "../screen.js";
 import { wrap } from "../text.js";
 
 export async function run(context: Context): Promise<Outcome> {
+  if (context.arg("WHAT") === "hooks") return (await import("../prove-hooks.js")).proveHooksHere(context);
   const { workspace, report } = await look(context);
   return {
     data: { root: workspace?.root ?? null, store: workspace?.where ?? null, ...report },

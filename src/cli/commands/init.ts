@@ -1,4 +1,4 @@
-/** `holdfast init`: makes the workspace, and its store with the settings of the configuration. */
+/** `holdfast init`: makes the workspace, and its store with the settings of the configuration; with --agents the rest. */
 import { resolve } from "node:path";
 import { makeWorkspace } from "../../workspace/make.js";
 import type { Context, Outcome } from "../context.js";
@@ -7,8 +7,10 @@ export async function run(context: Context): Promise<Outcome> {
   const root = resolve(context.cwd, context.flags.text("root") ?? (context.env.HOLDFAST_ROOT || "."));
   const created = makeWorkspace(root);
   const holdfast = await context.openHoldfast();
+  const workspace = { root, store: holdfast.storeUrl, created };
+  if (context.flags.has("agents")) return (await import("../agents-set-up.js")).setUpAgents(context, workspace);
   return {
-    data: { root, store: holdfast.storeUrl, created },
+    data: workspace,
     text: () => (created ? `made a workspace in ${root}` : `there is a workspace in ${root} already`),
     notes: [`locks are kept in ${holdfast.storeUrl}`],
   };

@@ -1,5 +1,12 @@
 /** Other ways to meet holdfast. */
+import { CLIENTS } from "../../hooks/call.js";
 import type { CommandRow } from "../row.js";
+
+const CLIENT = { name: "CLIENT", help: "whose hook it is", choices: CLIENTS };
+const HOOK_TIMES = [
+  { name: "ttl", type: "duration", help: "lease of what is taken, renewed by the agent's activity (15m)" },
+  { name: "wait", type: "duration", help: "how long to wait for a file that somebody has (0)" },
+] as const;
 
 export const FACES: readonly CommandRow[] = [
   {
@@ -21,6 +28,42 @@ export const FACES: readonly CommandRow[] = [
       ["holdfast mcp --http", "one server for many agents, at http://127.0.0.1:4655/mcp"],
     ],
     load: () => import("../commands/mcp.js"),
+  },
+  {
+    name: "hook check",
+    group: "faces",
+    summary: "what a client runs before its agent writes: takes the file's lock for the agent, or refuses",
+    about: [
+      "Reads on standard input what the client tells, in its own dialect, and answers in it. Before a write the agent's run must hold path/… of each file: it is taken when it is free, and the write is refused with the contention report when it is not. Activity renews; the end of the run gives everything back.",
+      "What cannot be understood is refused. `hook check git` looks at what is staged instead, and takes nothing.",
+    ],
+    args: [CLIENT],
+    flags: HOOK_TIMES,
+    examples: [
+      ["holdfast hook check claude", "what hook install lets the client run: the event comes on standard input"],
+    ],
+    load: () => import("../commands/hook-check.js"),
+  },
+  {
+    name: "hook install",
+    group: "faces",
+    summary: "put the check into a client's own configuration, beside what is there",
+    about: [
+      "Shows what changes. The files are those of the project: .claude/settings.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, and the pre-commit hook of git.",
+      "--uninstall gives the file back as it was, byte for byte; when it has been changed since, only what is ours is taken out.",
+    ],
+    args: [CLIENT],
+    flags: [
+      { name: "uninstall", type: "boolean", help: "take it out again" },
+      { name: "dry-run", type: "boolean", help: "show what would change and write nothing" },
+      { name: "each-turn", type: "boolean", help: "give locks back after each turn of the agent, not only at its end" },
+      ...HOOK_TIMES,
+    ],
+    examples: [
+      ["holdfast hook install claude", "Claude Code writes only what it holds from now on"],
+      ["holdfast hook install git --dry-run", "what would change?"],
+    ],
+    load: () => import("../commands/hook-install.js"),
   },
   {
     name: "completion",

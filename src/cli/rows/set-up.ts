@@ -1,4 +1,5 @@
 /** Making a workspace and looking at its configuration. */
+import { AGENT_CLIENTS } from "../../hooks/call.js";
 import type { CommandRow } from "../row.js";
 
 export const SET_UP: readonly CommandRow[] = [
@@ -8,8 +9,24 @@ export const SET_UP: readonly CommandRow[] = [
     summary: "make a workspace here: .holdfast/ with the store in it",
     about: [
       "Makes .holdfast/ in --root, or in the current folder, opens the store and records in it what everybody must agree on (levels, profiles) from holdfast.config.json. Does nothing to a workspace that is there already.",
+      "With --agents also what agents need: lines in AGENTS.md, hooks and MCP entries of the clients that have a folder here (of all when none has), and the pre-commit hook of git. The changes are shown, and written after a yes.",
     ],
-    examples: [["holdfast init", "in the folder that all agents work in"]],
+    flags: [
+      { name: "agents", type: "boolean", help: "also AGENTS.md, hooks and MCP entries, after a yes" },
+      {
+        name: "client",
+        type: "text",
+        repeat: true,
+        choices: AGENT_CLIENTS,
+        help: "with --agents: for this client; repeatable",
+      },
+      { name: "yes", type: "boolean", help: "with --agents: write without asking" },
+      { name: "dry-run", type: "boolean", help: "with --agents: show what would change there and write none of it" },
+    ],
+    examples: [
+      ["holdfast init", "in the folder that all agents work in"],
+      ["holdfast init --agents --yes", "and set up the agents' clients"],
+    ],
     load: () => import("../commands/init.js"),
   },
   {
@@ -52,12 +69,17 @@ export const SET_UP: readonly CommandRow[] = [
     about: [
       "Without --repair nothing changes, not even a time stamp. Each finding says what to do, and auto_safe whether --repair would do it: records that cannot be read (when nobody alive uses the store), locks whose holder is gone, places in line and proofs of life that were left.",
       "Exit code 0 when there is no error; with --strict a warning is a failure too (65). docs/runbook.md has a line for each finding.",
+      "`doctor hooks` proves that a denial holds: it runs the command of each installed hook as the client does, for a file that it holds itself, for a free one, and with input that nobody understands. Exit code 78 when one of them answers wrongly.",
     ],
+    args: [{ name: "WHAT", help: "hooks: try the installed hooks instead", optional: true, choices: ["hooks"] }],
     flags: [
       { name: "strict", type: "boolean", help: "warnings are failures" },
       { name: "repair", type: "boolean", help: "do what is safe, and say what was done" },
     ],
-    examples: [["holdfast doctor", "it says locked and nobody is there"]],
+    examples: [
+      ["holdfast doctor", "it says locked and nobody is there"],
+      ["holdfast doctor hooks", "does a denial hold?"],
+    ],
     load: () => import("../commands/doctor.js"),
   },
 ];

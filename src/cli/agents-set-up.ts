@@ -1,0 +1,35 @@
+/** `holdfast init --agents`: what agents need to share this folder, in the files their clients read. */
+import type { AgentClient } from "../hooks/call.js";
+import { ChangePlan } from "../hooks/install/change-plan.js";
+import { agentsPagePart, clientsIn, hookPart, isInGit, mcpPart, noteFor } from "../hooks/install/parts.js";
+import type { Context, Outcome } from "./context.js";
+import { hookOptions, launcherNotes } from "./hook-options.js";
+import { writeFiles } from "./written-files.js";
+
+interface MadeWorkspace {
+  readonly root: string;
+  readonly store: string;
+  readonly created: boolean;
+}
+
+export function setUpAgents(context: Context, workspace: MadeWorkspace): Outcome {
+  const { root } = workspace;
+  const options = hookOptions(context);
+  const said = context.flags.list("client") as readonly AgentClient[];
+  const clients = said.length > 0 ? said : clientsIn(root);
+  const plan = new ChangePlan(root);
+  plan.put(agentsPagePart);
+  for (const client of clients) {
+    plan.put(hookPart(root, client, options));
+    plan.put(mcpPart(client, options.launcher));
+  }
+  if (isInGit(root)) plan.put(hookPart(root, "git", options));
+  const notes = clients.map((client) => noteFor(client, options)).filter((note) => note !== undefined);
+  return writeFiles(context, plan, {
+    when: "ask",
+    data: { ...workspace, clients },
+    nothing: "everything for agents is there already",
+    yes: ["holdfast", "init", "--agents", ...said.flatMap((each) => ["--client", each]), "--yes"].join(" "),
+    notes: [...notes, ...launcherNotes(options), "see that it holds: holdfast doctor hooks"],
+  });
+}

@@ -1,0 +1,28 @@
+/** The flags of `hook install`, as the installer wants them. */
+
+import type { HookOptions } from "../hooks/install/client-entries.js";
+import { findLauncher } from "../hooks/install/launcher.js";
+import { type Duration, parseDuration } from "../lease/duration.js";
+import type { Context } from "./context.js";
+
+/** A client gives a hook up after some minutes whatever it was told. */
+const LONGEST_WAIT_MS = 300_000;
+
+export function hookOptions({ flags, env }: Context): HookOptions {
+  const wait = flags.text("wait");
+  const ms = parseDuration((wait ?? 0) as Duration, "wait", { atLeastMs: 0, atMostMs: LONGEST_WAIT_MS });
+  return {
+    launcher: findLauncher(env, process.argv[1] ?? ""),
+    ttl: flags.text("ttl"),
+    wait,
+    waitSeconds: Math.ceil(ms / 1_000),
+    eachTurn: flags.has("each-turn"),
+  };
+}
+
+export function launcherNotes({ launcher }: HookOptions): readonly string[] {
+  if (!launcher.isLocal) return [];
+  return [
+    "holdfast is not on the PATH, so its place on this machine was written: npm install -g holdfast, then install again to share these files",
+  ];
+}

@@ -1,0 +1,55 @@
+/**
+ * What a client's hook tells, whatever its dialect: at which point of a run, whose run, and which files are about to be
+ * written. A dialect reads the client's own words into this and writes the answer in them.
+ */
+
+/** The clients that tell before they write. git has no dialect: its hook looks at what is staged. */
+export const AGENT_CLIENTS = ["claude", "codex", "cursor", "gemini"] as const;
+export type AgentClient = (typeof AGENT_CLIENTS)[number];
+
+export const CLIENTS = [...AGENT_CLIENTS, "git"] as const;
+export type Client = (typeof CLIENTS)[number];
+
+/** `before` may be refused; the others are only told. */
+export type Moment = "start" | "before" | "after" | "turn-end" | "agent-end" | "end";
+
+export interface HookCall {
+  readonly moment: Moment;
+  /** Whose dialect it really is: a client may run the hooks of another. */
+  readonly client: AgentClient;
+  /** The client's name for the run; null when it gives none. */
+  readonly session: string | null;
+  /** The sub-agent within the run; null for the main one. */
+  readonly agent: string | null;
+  /** Relative paths start here; null: where the hook was started. */
+  readonly cwd: string | null;
+  readonly intent: Intent;
+}
+
+/** What is about to be written, as far as it can be told. */
+export interface Intent {
+  /** As the client wrote them. Relative ones start at the call's `cwd`. */
+  readonly files: readonly string[];
+  /** A command that changes files all over the tree, such as `git reset --hard`. */
+  readonly wholeTree: string | null;
+  /** A command of holdfast that is not an agent's to give. */
+  readonly notForAgents: string | null;
+}
+
+export const NO_INTENT: Intent = { files: [], wholeTree: null, notForAgents: null };
+
+/** What a refusal says; null lets the client go on. */
+export type Refusal = string | null;
+
+/** What the hook process prints and how it ends. */
+export interface Answer {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exit: number;
+}
+
+export interface Dialect {
+  /** Throws when the input cannot be understood: then it is refused. */
+  read(input: unknown): HookCall;
+  answer(moment: Moment, refusal: Refusal): Answer;
+}

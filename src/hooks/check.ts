@@ -1,0 +1,124 @@
+/**
+ * One call of a hook: read what the client tells, take or refuse, answer in its dialect.
+ *
+ * Closed when in doubt: input that cannot be understood, a workspace that is not there, a store that cannot be opened are
+ * refusals before a write. After it, and at the ends of runs, nothing is refused: there the client only tells.
+ */
+import { appendFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { isWithin, type Key, parseKey } from "../lock/key.js";
+import { pathKeyInside } from "../lock/path-key.js";
+import { openHoldfast } from "../open-holdfast.js";
+import { HoldfastError } from "../support/errors.js";
+import { CONFIG_FILE } from "../workspace/config.js";
+import { findWorkspace, HOME, holdfastOptions, type Workspace } from "../workspace/find.js";
+import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
+import { DIALECTS } from "./dialects/dialect.js";
+import { notUnderstood } from "./fields.js";
+import { refusalText } from "./refusal-text.js";
+import { runOf } from "./run.js";
+import { RunLocks } from "./run-locks.js";
+import { RunProcesses } from "./run-process.js";
+
+export interface CheckOptions {
+  readonly client: AgentClient;
+  /** What came on standard input. */
+  readonly input: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly root?: string | undefined;
+  readonly store?: string | undefined;
+  readonly ttl?: string | undefined;
+  readonly wait?: string | undefined;
+}
+
+export interface Checked extends Answer {
+  readonly moment: Moment;
+  readonly refusal: Refusal;
+}
+
+/** Never throws. */
+export async function checkHook(options: CheckOptions): Promise<Checked> {
+  const dialect = DIALECTS[options.client];
+  let moment: Moment = "before";
+  try {
+    const call = dialect.read(parsed(options.input));
+    moment = call.moment;
+    await obey(call, options);
+    return { ...dialect.answer(moment, null), moment, refusal: null };
+  } catch (error) {
+    const refusal = refusalText(error);
+    return { ...dialect.answer(moment, refusal), moment, refusal };
+  }
+}
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    throw notUnderstood(input.trim() === "" ? "it is empty" : "it is no JSON");
+  }
+}
+
+async function obey(call: HookCall, options: CheckOptions): Promise<void> {
+  const { env } = options;
+  const run = runOf(call);
+  const workspace = workspaceOf(call, options);
+  const asked = call.moment === "before" ? demandOf(call, workspace, options.cwd) : null;
+  const processes = new RunProcesses(env, workspace.store);
+  const pid = processes.find(run.main);
+  if (call.moment === "start") return begin(run.owner, processes, env);
+  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: run.owner });
+  const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
+  if (asked !== null) {
+    if (asked.wholeTree) await locks.holdNothingElse(WHOLE);
+    if (asked.keys.length > 0) await locks.hold(asked.keys);
+  }
+  if (call.moment === "before" || call.moment === "after") await locks.renew();
+  else await locks.release();
+  if (call.moment === "end") processes.forget(run.main);
+}
+
+/** Commands that the agent gives in its shell are then given in the run's name. */
+function begin(owner: string, processes: RunProcesses, env: NodeJS.ProcessEnv): void {
+  processes.sweep(Date.now());
+  if (env.CLAUDE_ENV_FILE) appendFileSync(env.CLAUDE_ENV_FILE, `export HOLDFAST_OWNER='${owner}'\n`);
+}
+
+/** Said, else where the client's project is, else where it works. */
+function workspaceOf({ cwd }: HookCall, options: CheckOptions): Workspace {
+  const { env } = options;
+  const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || env.CURSOR_PROJECT_DIR;
+  return findWorkspace({ root: options.root, store: options.store }, { cwd: project || cwd || options.cwd, env });
+}
+
+const WHOLE = parseKey("path");
+
+interface Demand {
+  readonly keys: readonly Key[];
+  readonly wholeTree: boolean;
+}
+
+function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: string): Demand {
+  if (intent.notForAgents !== null) throw notForAgents(`\`${intent.notForAgents}\``);
+  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
+  const keys = intent.files
+    .map((file) => pathKeyInside(root, resolve(cwd ?? started, file)))
+    .filter((key) => key !== null);
+  for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
+  return {
+    keys: keys.filter((key) => key !== WHOLE),
+    wholeTree: intent.wholeTree !== null || keys.includes(WHOLE),
+  };
+}
+
+/** Locks and policy are not an agent's to change by hand. */
+function isOurs(key: Key): boolean {
+  return isWithin(key, `${WHOLE}/${HOME}`) || key === `${WHOLE}/${CONFIG_FILE}`;
+}
+
+function notForAgents(what: string): HoldfastError {
+  return new HoldfastError("E_FORBIDDEN", `${what} is not for agents: it changes locks or policy`, {
+    next: ["Ask a person to do it."],
+  });
+}

@@ -1,0 +1,273 @@
+/**
+ * The locks of an agent's run on files. Each is a detached grant of the run's owner, its token kept for the user: so
+ * every hook process of the run finds it again, and nobody else does.
+ *
+ * `hold(keys)` makes sure that the run holds them, all or none:
+ *
+ *   1. What it holds already, on the key or above it, counts while nobody else has anything there and while the process it
+ *      is bound to is not dead. The rest is asked for in one request.
+ *   2. HOLDFAST_OWNER may name the agent: what was taken under that name, by command or through a server, is the run's own.
+ *   3. What is held by the run it works for (the one around a sub-agent, or the one whose command started this agent and so
+ *      is named by HOLDFAST_OWNER) is lent to it. Then it holds `lent:LENDER/…` of the file instead: so those who work for
+ *      one run exclude each other, and the lender itself, which looks there before it writes.
+ *   4. What the agent has taken through its own MCP server is lent to it in the same way: the hook has no token of it.
+ *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held.
+ */
+import type { Holdfast } from "../lease/holdfast.js";
+import type { AcquireOptions } from "../lease/options.js";
+import { findHeld } from "../lease/presented.js";
+import { contentionReport } from "../lock/contention.js";
+import type { Grant } from "../lock/grant.js";
+import { isWithin, type Key, parseKey } from "../lock/key.js";
+import { isExpired } from "../lock/profile.js";
+import { remainingMs } from "../lock/time.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { hashLeaseToken } from "../support/lease-token.js";
+import { lifeOfProcess } from "../support/machine.js";
+import { acquireDetached } from "../workspace/detached.js";
+import {
+  allTokens,
+  digest,
+  type FoundToken,
+  openTokenFiles,
+  type TokenFiles,
+  tokensOf,
+} from "../workspace/token-files.js";
+import { isServerOf } from "./own-server.js";
+import { isRunName, isSubAgent, type Run } from "./run.js";
+
+export interface RunPlace {
+  /** Opened in the run's name. */
+  readonly holdfast: Holdfast;
+  readonly env: NodeJS.ProcessEnv;
+  readonly run: Run;
+  /** The agent's process, when it is known. */
+  readonly pid: number | null;
+  readonly ttl: string | undefined;
+  readonly wait: string | undefined;
+  /** Renewed when less than this share of the lease is left. Default two thirds. */
+  readonly renewBelow?: number;
+}
+
+/** A sibling hook may be half-way through the same request. */
+const LOOKS = 5;
+const RENEW_BELOW = 2 / 3;
+const FILES = "path";
+const LENT = "lent:";
+
+export class RunLocks {
+  readonly #place: RunPlace;
+  readonly #files: TokenFiles;
+
+  constructor(place: RunPlace) {
+    this.#place = place;
+    this.#files = openTokenFiles(place.env, place.holdfast.storeUrl, place.holdfast.owner);
+  }
+
+  /** `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention report when somebody else has one of them. */
+  async hold(keys: readonly Key[]): Promise<void> {
+    for (let look = 1; ; look++) {
+      const { missing, presenting } = await this.#whatIsMissing(withoutCovered(keys));
+      if (missing.length === 0) return;
+      try {
+        await this.#acquire(missing, { presenting, metadata: { hook: this.#place.run.owner } });
+        return;
+      } catch (error) {
+        if (look === LOOKS || !(await this.#mayHaveChanged(error))) throw error;
+      }
+    }
+  }
+
+  /** Nobody else may hold anything in the tree right now: what comes changes files that it does not name. */
+  async holdNothingElse(tree: Key): Promise<void> {
+    const own = this.#tokens();
+    const held = new Set((await this.#held(own)).map((each) => each.tokenHash));
+    const presenting = [...new Set(own.map((each) => each.lease_token))].filter((each) =>
+      held.has(hashLeaseToken(each)),
+    );
+    const lease = await this.#acquire([tree], { presenting });
+    await lease.release();
+    this.#files.forget([tree], lease.token);
+  }
+
+  /** Renews what is not fresh. What is lost already is none of our business: the next write asks anew. */
+  async renew(): Promise<void> {
+    const { home } = this.#place.holdfast;
+    const hashes = new Set(this.#ownTokens().map((each) => hashLeaseToken(each.lease_token)));
+    if (hashes.size === 0) return;
+    const keys = new Set(this.#ownTokens().map((each) => parseKey(each.resource)));
+    for (const key of keys) {
+      const { grants } = await home.store.reader.inspect(key, [...hashes]);
+      await this.#renew(grants.filter((grant) => grant.resource === key && hashes.has(grant.tokenHash)));
+    }
+  }
+
+  /** Gives everything back; the main run also what its sub-agents have, first. Returns how many. */
+  async release(): Promise<number> {
+    const { holdfast, env, run } = this.#place;
+    const all = isSubAgent(run)
+      ? this.#ownTokens()
+      : allTokens(env, holdfast.storeUrl).filter(
+          (kept) => isOfFiles(kept) && (kept.owner === run.main || kept.owner.startsWith(`${run.main}/`)),
+        );
+    const innerFirst = [...all].sort(
+      (a, b) => b.owner.length - a.owner.length || (a.created_at < b.created_at ? 1 : -1),
+    );
+    let released = 0;
+    for (const kept of innerFirst) {
+      const borrowers = await this.#borrowers(kept.owner, parseKey(kept.resource));
+      // What is lent to somebody who still works lapses by itself.
+      if (borrowers.length === 0 && (await this.#releaseOne(kept))) released++;
+    }
+    return released;
+  }
+
+  async #releaseOne(kept: FoundToken): Promise<boolean> {
+    const { holdfast, env } = this.#place;
+    const files = openTokenFiles(env, holdfast.storeUrl, kept.owner);
+    try {
+      await (await holdfast.reattach(kept.resource, kept.lease_token)).release();
+      files.forget([kept.resource], kept.lease_token);
+      return true;
+    } catch (error) {
+      if (isHoldfastError(error, "E_LOCK_ORDER")) return false; // Something nests in it still.
+      if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
+      files.forget([kept.resource], kept.lease_token);
+      return false;
+    }
+  }
+
+  async #whatIsMissing(keys: readonly Key[]): Promise<{ missing: Key[]; presenting: string[] }> {
+    const missing: Key[] = [];
+    const presenting = new Set<string>();
+    for (const key of keys) {
+      const here = await this.#look(key);
+      const lender = here.lent.find((grant) => isWithin(key, grant.resource))?.owner;
+      const wanted = lender === undefined ? key : lentKey(lender, key);
+      const there = lender === undefined ? here : await this.#look(wanted);
+      const inTheWay = lender === undefined ? await this.#borrowers(this.#place.run.owner, key) : there.others;
+      if (inTheWay.length > 0) throw this.#conflict(key, inTheWay);
+      if (there.others.length === 0 && there.own.some((grant) => isWithin(wanted, grant.resource))) continue;
+      missing.push(wanted);
+      for (const { tokenHash } of there.own) presenting.add(there.tokens.get(tokenHash)?.lease_token ?? "");
+    }
+    return { missing, presenting: [...presenting] };
+  }
+
+  /** What is alive around a key: the run's own, what it works under, and what is neither. */
+  async #look(key: Key) {
+    const tokens = new Map(this.#tokens().map((each) => [hashLeaseToken(each.lease_token), each]));
+    const lenders = this.#lenders();
+    const { grants } = await this.#place.holdfast.home.store.reader.inspect(key, [...tokens.keys()]);
+    const live = grants.filter((grant) => this.#isLive(grant));
+    const isOwn = ({ tokenHash }: Grant): boolean =>
+      tokens.has(tokenHash) && !lenders.includes(tokens.get(tokenHash)?.owner ?? "");
+    const isLent = (grant: Grant): boolean =>
+      tokens.has(grant.tokenHash) ? !isOwn(grant) : this.#isOfOwnServer(grant);
+    const isWrite = ({ mode, permits }: Grant): boolean => mode === "write" && permits === null;
+    return {
+      tokens,
+      own: live.filter((grant) => isOwn(grant) && isWrite(grant)),
+      lent: live.filter((grant) => isLent(grant) && isWrite(grant)),
+      others: live.filter((grant) => !isOwn(grant) && !isLent(grant)),
+    };
+  }
+
+  #isOfOwnServer({ proof }: Grant): boolean {
+    const { pid } = this.#place;
+    return pid !== null && proof.kind === "pid" && isServerOf(proof.pid, [pid]);
+  }
+
+  /** Who writes this file right now under what the owner has lent. */
+  async #borrowers(owner: string, key: Key): Promise<readonly Grant[]> {
+    if (!isWithin(key, FILES)) return [];
+    const { grants } = await this.#place.holdfast.home.store.reader.inspect(lentKey(owner, key));
+    return grants.filter((grant) => this.#isLive(grant));
+  }
+
+  #conflict(key: Key, holders: readonly Grant[]): HoldfastError {
+    const contention = contentionReport(key, holders, [], this.#place.holdfast.home.clock());
+    return new HoldfastError("E_LOCK_CONFLICT", `${key} is not free`, { details: { resource: key, contention } });
+  }
+
+  /** A grant that anybody may end is not held, whatever its record says. */
+  #isLive(grant: Grant): boolean {
+    if (isExpired(grant, this.#place.holdfast.home.clock())) return false;
+    return grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead";
+  }
+
+  async #renew(grants: readonly Grant[]): Promise<void> {
+    const { clock, store } = this.#place.holdfast.home;
+    const { renewBelow = RENEW_BELOW } = this.#place;
+    const now = clock();
+    const due = grants.filter(({ renewedAt, leaseMs }) => remainingMs(renewedAt, leaseMs, now) < leaseMs * renewBelow);
+    for (const { resource, lockId, tokenHash } of due)
+      try {
+        await store.locks.renew([{ resource, lockId, tokenHash }], null);
+      } catch (error) {
+        if (!isHoldfastError(error, "E_LOCK_NOT_HELD") && !isHoldfastError(error, "E_LOCK_EXPIRED")) throw error;
+      }
+  }
+
+  #acquire(keys: readonly Key[], options: AcquireOptions) {
+    const { holdfast, pid, ttl, wait } = this.#place;
+    return acquireDetached("acquire", holdfast, this.#files, keys, {
+      ...options,
+      wait: wait ?? 0,
+      ...(pid === null ? {} : { pid }),
+      ...(ttl === undefined ? {} : { ttl }),
+    });
+  }
+
+  /** Whether looking again may find something else: a token that was just given back, or a sibling's fresh grant. */
+  async #mayHaveChanged(error: unknown): Promise<boolean> {
+    if (isHoldfastError(error, "E_LOCK_NOT_HELD")) return true;
+    if (!(error instanceof HoldfastError) || error.code !== "E_LOCK_CONFLICT") return false;
+    const contention = error.details.contention as { holders?: readonly { owner: string }[] } | undefined;
+    return contention?.holders?.some(({ owner }) => owner === this.#place.run.owner) ?? false;
+  }
+
+  async #held(tokens: readonly FoundToken[]) {
+    const hashes = new Set(tokens.map((each) => hashLeaseToken(each.lease_token)));
+    return hashes.size === 0 ? [] : findHeld(this.#place.holdfast.home, hashes);
+  }
+
+  #tokens(): readonly FoundToken[] {
+    return [...this.#ownTokens(), ...this.#keptFor(this.#lenders())];
+  }
+
+  #ownTokens(): readonly FoundToken[] {
+    const { env, run } = this.#place;
+    const declared = env.HOLDFAST_OWNER ?? "";
+    const isOwnName = declared.startsWith("agent:") && !isRunName(declared);
+    return this.#keptFor(isOwnName ? [run.owner, declared] : [run.owner]);
+  }
+
+  /** Runs that this one works for: the one around a sub-agent, and the one whose command started the agent. */
+  #lenders(): readonly string[] {
+    const { env, run } = this.#place;
+    const declared = env.HOLDFAST_OWNER ?? "";
+    const around = [...(isSubAgent(run) ? [run.main] : []), ...(isRunName(declared) ? [declared] : [])];
+    return around.filter((owner) => owner !== run.owner);
+  }
+
+  #keptFor(owners: readonly string[]): readonly FoundToken[] {
+    const { holdfast, env } = this.#place;
+    return owners.flatMap((owner) => tokensOf(env, holdfast.storeUrl, owner)).filter(isOfFiles);
+  }
+}
+
+function isOfFiles({ resource }: FoundToken): boolean {
+  return isWithin(resource, FILES) || resource.startsWith(LENT);
+}
+
+/** Of a file that the lender holds, for one who works for it. */
+function lentKey(lender: string, key: Key): Key {
+  return parseKey(`${LENT}${digest(lender)}${key.slice(FILES.length)}`);
+}
+
+/** A key below another in the list needs no lock of its own. */
+function withoutCovered(keys: readonly Key[]): Key[] {
+  const all = [...new Set(keys)];
+  return all.filter((key) => !all.some((other) => other !== key && isWithin(key, other)));
+}

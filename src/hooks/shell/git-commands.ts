@@ -1,0 +1,59 @@
+/** What git does to files: to those it names, or to the tree as a whole. */
+import type { Word } from "./words.js";
+
+/** Options of git itself that take the next word. */
+const TAKES_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree"]);
+
+function subcommand(texts: readonly string[]): { readonly verb: string; readonly behind: number } {
+  let at = 0;
+  while (at < texts.length && texts[at]?.startsWith("-")) at += TAKES_VALUE.has(texts[at] ?? "") ? 2 : 1;
+  return { verb: texts[at] ?? "", behind: at + 1 };
+}
+
+/** Files named by `git rm`, `git mv`, `git restore` and `git checkout … -- FILES`. */
+export function restoredByGit(words: readonly Word[]): readonly Word[] {
+  const texts = words.map(({ text }) => text);
+  const { verb, behind } = subcommand(texts);
+  const operands = words.slice(behind);
+  const end = operands.findIndex(({ text }) => text === "--");
+  if (verb === "checkout") return end < 0 ? [] : operands.slice(end + 1);
+  if (!["rm", "mv", "restore"].includes(verb)) return [];
+  const isStagedOnly = texts.includes("--staged") && !texts.includes("--worktree");
+  if (verb === "restore" && isStagedOnly) return [];
+  const named = end >= 0 ? operands.slice(end + 1) : operands.filter(({ text }) => !text.startsWith("-"));
+  return named.filter((word) => !["-s", "--source"].includes(operands[operands.indexOf(word) - 1]?.text ?? ""));
+}
+
+/** It may change or throw away files that it does not name, other agents' among them. */
+export function isOverTheWholeTree(texts: readonly string[]): boolean {
+  const { verb, behind } = subcommand(texts);
+  const rest = texts.slice(behind);
+  switch (verb) {
+    case "reset":
+      return rest.some((text) => ["--hard", "--merge", "--keep"].includes(text));
+    case "clean":
+      return (
+        rest.some((text) => /^-[a-zA-Z]*f|^--force$/.test(text)) &&
+        !rest.some((text) => /^-[a-zA-Z]*n|^--dry-run$/.test(text))
+      );
+    case "stash":
+      return !["list", "show", "drop", "clear", "create", "store", "branch"].includes(rest[0] ?? "push");
+    case "checkout":
+      return !rest.includes("--") && rest.length > 0 && !isNewBranch(rest);
+    case "switch":
+      return !isNewBranch(rest);
+    case "merge":
+    case "rebase":
+    case "pull":
+    case "cherry-pick":
+    case "revert":
+    case "am":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isNewBranch(rest: readonly string[]): boolean {
+  return rest.some((text) => ["-b", "-B", "-c", "-C", "--create", "--orphan"].includes(text)) && rest.length <= 2;
+}

@@ -1,0 +1,179 @@
+/**
+ * A line of shell into simple commands: their words, and the files they are redirected to. No shell, and not a whole one:
+ * what it cannot tell (a variable, a substitution) is marked as such, so that nobody takes it for a name.
+ */
+
+export interface Word {
+  readonly text: string;
+  /** Contains what only the shell can expand: a variable, a command, a pattern. */
+  readonly isPattern: boolean;
+  readonly isUnknown: boolean;
+}
+
+export interface SimpleCommand {
+  readonly words: readonly Word[];
+  /** Files behind `>`, `>>`, `>|`, `&>`. */
+  readonly written: readonly Word[];
+  /** The lines of a here document, when there is one. */
+  readonly document: string | null;
+  /** In how many subshells it runs: what it does to its folder ends with them. */
+  readonly depth: number;
+}
+
+interface Building {
+  words: Word[];
+  written: Word[];
+  documentEnd: string | null;
+  document: string | null;
+  depth: number;
+}
+
+const fresh = (depth: number): Building => ({ words: [], written: [], documentEnd: null, document: null, depth });
+
+/** Never throws: what is no proper shell gives the words that could be made out. */
+export function simpleCommands(line: string): SimpleCommand[] {
+  return new Scanner(line).scan();
+}
+
+class Scanner {
+  readonly #line: string;
+  readonly #done: SimpleCommand[] = [];
+  #at = 0;
+  #depth = 0;
+  #current = fresh(0);
+  /** Whose documents begin with the next line. */
+  #awaiting: Building[] = [];
+  /** What the next word is. */
+  #role: "word" | "written" | "read" | "document" = "word";
+
+  constructor(line: string) {
+    this.#line = line.replaceAll("\\\n", "");
+  }
+
+  scan(): SimpleCommand[] {
+    while (this.#at < this.#line.length) this.#step();
+    this.#finish();
+    return this.#done.filter(({ words, written }) => words.length > 0 || written.length > 0);
+  }
+
+  #step(): void {
+    const rest = this.#line.slice(this.#at);
+    const blank = /^[ \t\r]+/.exec(rest);
+    if (blank !== null) this.#at += blank[0].length;
+    else if (rest.startsWith("#")) this.#at += (/^[^\n]*/.exec(rest)?.[0] ?? "").length;
+    else if (rest.startsWith("\n")) this.#newLine();
+    else if (!this.#redirection(rest) && !this.#separator(rest)) this.#take(this.#word());
+  }
+
+  #redirection(rest: string): boolean {
+    const document = /^\d*<<-?(?!<)/.exec(rest);
+    const found = document ?? /^(&>>?|\d*>>?\|?(?!&)|\d*<<<|\d*<(?!\()|\d*[<>]&)/.exec(rest);
+    if (found === null) return false;
+    this.#at += found[0].length;
+    const sign = found[0];
+    if (document !== null) this.#role = "document";
+    else if (sign.endsWith("&") || sign.includes("<")) this.#role = "read";
+    else this.#role = "written";
+    return true;
+  }
+
+  #separator(rest: string): boolean {
+    const found = /^(\|\||&&|;;|\|&|[;&|(){}](?=\s|$|[;&|()])|[;&|()])/.exec(rest);
+    if (found === null) return false;
+    this.#at += found[0].length;
+    if (found[0] === "(") this.#depth++;
+    if (found[0] === ")") this.#depth = Math.max(0, this.#depth - 1);
+    this.#finish();
+    return true;
+  }
+
+  #newLine(): void {
+    this.#at++;
+    this.#finish();
+    for (const building of this.#awaiting.splice(0)) building.document = this.#readDocument(building.documentEnd ?? "");
+  }
+
+  #readDocument(end: string): string {
+    const lines: string[] = [];
+    while (this.#at < this.#line.length) {
+      const stop = this.#line.indexOf("\n", this.#at);
+      const text = this.#line.slice(this.#at, stop < 0 ? undefined : stop);
+      this.#at = stop < 0 ? this.#line.length : stop + 1;
+      if (text.replace(/^\t+/, "") === end) break;
+      lines.push(text);
+    }
+    return lines.join("\n");
+  }
+
+  #take(word: Word): void {
+    if (this.#role === "word") this.#current.words.push(word);
+    if (this.#role === "written") this.#current.written.push(word);
+    if (this.#role === "document") {
+      this.#current.documentEnd = word.text;
+      this.#awaiting.push(this.#current);
+    }
+    this.#role = "word";
+  }
+
+  #finish(): void {
+    this.#done.push(this.#current);
+    this.#current = fresh(this.#depth);
+    this.#role = "word";
+  }
+
+  /** One word, its quotes taken off. Always moves on. */
+  #word(): Word {
+    let text = "";
+    let isPattern = false;
+    let isUnknown = false;
+    for (let first = true; this.#at < this.#line.length; first = false) {
+      const char = this.#line[this.#at] ?? "";
+      if (!first && /[\s;&|()<>]/.test(char)) break;
+      this.#at++;
+      if (char === "'") text += this.#until("'");
+      else if (char === '"') {
+        const quoted = this.#doubleQuoted();
+        text += quoted.text;
+        isUnknown ||= quoted.isUnknown;
+      } else if (char === "\\") text += this.#line[this.#at++] ?? "";
+      else {
+        if (char === "$" || char === "`") isUnknown = true;
+        if (char === "$" && this.#line[this.#at] === "(") this.#skipParentheses();
+        if (char === "`") this.#until("`");
+        if (/[*?[{]/.test(char)) isPattern = true;
+        text += char;
+      }
+    }
+    return { text, isPattern, isUnknown };
+  }
+
+  #until(end: string): string {
+    const stop = this.#line.indexOf(end, this.#at);
+    const text = this.#line.slice(this.#at, stop < 0 ? undefined : stop);
+    this.#at = stop < 0 ? this.#line.length : stop + 1;
+    return text;
+  }
+
+  #doubleQuoted(): { readonly text: string; readonly isUnknown: boolean } {
+    let text = "";
+    let isUnknown = false;
+    while (this.#at < this.#line.length) {
+      const char = this.#line[this.#at++] ?? "";
+      if (char === '"') break;
+      if (char === "\\" && /["\\$`]/.test(this.#line[this.#at] ?? "")) text += this.#line[this.#at++];
+      else {
+        if (char === "$" || char === "`") isUnknown = true;
+        text += char;
+      }
+    }
+    return { text, isUnknown };
+  }
+
+  #skipParentheses(): void {
+    for (let depth = 0; this.#at < this.#line.length; ) {
+      const char = this.#line[this.#at++];
+      if (char === "(") depth++;
+      if (char === ")" && --depth === 0) return;
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/** HOOK-1: a run holds what it writes; others are refused with the report; activity renews, the end gives back. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AgentClient } from "../../src/hooks/call.js";
+import { type Checked, checkHook } from "../../src/hooks/check.js";
+import { RunLocks } from "../../src/hooks/run-locks.js";
+import { type Holdfast, openHoldfast, pathKey } from "../../src/index.js";
+import { acquireDetached } from "../../src/workspace/detached.js";
+import { makeWorkspace } from "../../src/workspace/make.js";
+import { openTokenFiles } from "../../src/workspace/token-files.js";
+
+let dir: string;
+let root: string;
+let library: Holdfast;
+let env: NodeJS.ProcessEnv;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "holdfast-hook-"));
+  root = join(dir, "workspace");
+  mkdirSync(join(root, "src"), { recursive: true });
+  makeWorkspace(root);
+  env = { XDG_STATE_HOME: join(dir, "state") };
+  library = await openHoldfast({ root, owner: "user:test", heart: "loop" });
+});
+afterAll(async () => {
+  await library?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+interface Told {
+  readonly agent?: string;
+  readonly client?: AgentClient;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly ttl?: string;
+  readonly cwd?: string;
+}
+
+function tell(session: string, event: object, { agent, client = "claude", ttl, cwd = root, ...more }: Told = {}) {
+  const input = JSON.stringify({ session_id: session, ...(agent ? { agent_id: agent } : {}), cwd, ...event });
+  return checkHook({ client, input, env: { ...env, ...more.env }, cwd: root, ttl });
+}
+
+const write = (session: string, file: string, told?: Told): Promise<Checked> =>
+  tell(session, { hook_event_name: "PreToolUse", tool_name: "Write", tool_input: { file_path: file } }, told);
+const shell = (session: string, command: string, told?: Told): Promise<Checked> =>
+  tell(session, { hook_event_name: "PreToolUse", tool_name: "Bash", tool_input: { command } }, told);
+const event = (session: string, hook_event_name: string, told?: Told): Promise<Checked> =>
+  tell(session, { hook_event_name }, told);
+
+async function owners(key: string): Promise<string[]> {
+  return (await library.inspect(key)).grants.filter(({ resource }) => resource === key).map(({ owner }) => owner);
+}
+
+describe("HOOK-1: a file is one run's", () => {
+  it("is taken when it is free, kept by the same run, and refused to another with the contention report", async () => {
+    expect((await write("one", join(root, "src/a.ts"))).stderr).toBe("");
+    expect((await write("one", "src/../src/a.ts")).exit).toBe(0);
+    const { exit, stdout, stderr } = await write("two", "src/a.ts");
+    expect([exit, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("agent:claude-one holds it");
+    const report = JSON.parse(/^LOCK_CONTENTION (.*)$/m.exec(stderr)?.[1] ?? "");
+    expect(report).toMatchObject({ type: "LOCK_CONTENTION", resource: "path/src/a.ts", owner: "agent:claude-one" });
+    expect(report.retry_after_ms).toBeGreaterThan(0);
+    expect(await owners("path/src/a.ts")).toEqual(["agent:claude-one"]);
+  });
+
+  it("goes by the file and not by its spelling, and the hook leaves what is outside the workspace alone", async () => {
+    symlinkSync("src", join(root, "link"));
+    await write("one", "src/b.ts");
+    expect((await write("two", "link/b.ts")).exit).toBe(2);
+    expect((await write("two", "b.ts", { cwd: join(root, "src") })).exit).toBe(2);
+    expect((await write("two", join(dir, "elsewhere.ts"))).exit).toBe(0);
+    expect((await write("two", "../outside.ts")).exit).toBe(0);
+    expect((await library.list()).filter(({ owner }) => owner === "agent:claude-two")).toEqual([]);
+  });
+
+  it("is the same for every client", async () => {
+    const patch = { command: "*** Begin Patch\n*** Update File: src/a.ts\n*** Add File: src/fresh.ts\n*** End Patch" };
+    const before = { hook_event_name: "PreToolUse", tool_name: "apply_patch", tool_input: patch };
+    expect((await tell("c", before, { client: "codex" })).exit).toBe(2);
+    expect(await owners("path/src/fresh.ts")).toEqual([]);
+    const gemini = { hook_event_name: "BeforeTool", tool_name: "replace", tool_input: { file_path: "src/a.ts" } };
+    expect((await tell("g", gemini, { client: "gemini" })).exit).toBe(2);
+    const cursor = { hook_event_name: "beforeShellExecution", command: "rm src/a.ts" };
+    expect(JSON.parse((await tell("k", cursor, { client: "cursor" })).stdout)).toMatchObject({ permission: "deny" });
+  });
+
+  it("a folder is not free while somebody has a file in it, and the other way round", async () => {
+    await write("one", "deep/in/a.ts");
+    expect((await shell("two", "rm -rf deep")).exit).toBe(2);
+    expect((await shell("one", "rm -rf deep")).exit).toBe(0);
+    expect((await write("two", "deep/new.ts")).exit).toBe(2);
+    expect((await write("one", "deep/new.ts")).exit).toBe(0);
+  });
+
+  it("what changes files all over the tree is refused while another run holds one, and takes nothing", async () => {
+    expect((await shell("three", "git reset --hard")).stderr).toContain("path is not free");
+    await event("one", "SessionEnd");
+    await write("three", "src/own.ts");
+    expect((await shell("three", "git reset --hard && rm -rf .")).exit).toBe(0);
+    expect(await owners("path")).toEqual([]);
+    expect((await write("four", "src/else.ts")).exit).toBe(0);
+    for (const run of ["three", "four"]) await event(run, "SessionEnd");
+  });
+
+  it("hooks of one run that ask at once do not refuse each other", async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => write("busy", "src/parallel.ts")));
+    expect(answers.map(({ stderr }) => stderr)).toEqual(Array(6).fill(""));
+    await event("busy", "SessionEnd");
+    expect(await owners("path/src/parallel.ts")).toEqual([]);
+  });
+});
+
+describe("HOOK-1: the life of a run", () => {
+  it("activity renews what is held, and the end gives everything back", async () => {
+    await write("alive", "src/x.ts", { ttl: "1h" });
+    await write("alive", "src/y.ts", { ttl: "1h" });
+    const grant = async () => (await library.inspect("path/src/x.ts")).grants[0];
+    const before = (await grant())?.last_renewed_at;
+    await event("alive", "PostToolUse");
+    expect((await grant())?.last_renewed_at).toBe(before);
+    await event("alive", "SessionEnd");
+    expect(await owners("path/src/x.ts")).toEqual([]);
+    expect(await owners("path/src/y.ts")).toEqual([]);
+    const kept = readdirSync(join(dir, "state", "holdfast", "grants"), { recursive: true, encoding: "utf8" });
+    expect(kept.filter((name) => name.endsWith(".json"))).toEqual([]);
+  });
+
+  it("renews what is not fresh any more, and keeps its number", async () => {
+    const run = { owner: "agent:claude-slow", main: "agent:claude-slow" };
+    const holdfast = await openHoldfast({ root, owner: run.owner, heart: "loop" });
+    try {
+      const locks = new RunLocks({ holdfast, env, run, pid: null, ttl: undefined, wait: undefined, renewBelow: 1 });
+      await locks.hold([pathKey(root, "src/slow.ts")]);
+      const [first] = (await library.inspect("path/src/slow.ts")).grants;
+      await expect
+        .poll(
+          async () => {
+            await locks.renew();
+            const [now] = (await library.inspect("path/src/slow.ts")).grants;
+            return now?.fencing_token === first?.fencing_token && now?.last_renewed_at !== first?.last_renewed_at;
+          },
+          { timeout: 120_000, interval: 5 },
+        )
+        .toBe(true);
+      expect(await locks.release()).toBe(1);
+    } finally {
+      await holdfast.close();
+    }
+  });
+
+  it("a lapsed lease is anybody's, and its run asks anew", async () => {
+    await write("asleep", "src/lapsed.ts", { ttl: "1s" });
+    await expect
+      .poll(async () => (await write("awake", "src/lapsed.ts")).exit, { timeout: 120_000, interval: 200 })
+      .toBe(0);
+    expect((await write("asleep", "src/lapsed.ts")).exit).toBe(2);
+    await event("awake", "SessionEnd");
+    expect((await write("asleep", "src/lapsed.ts")).exit).toBe(0);
+    await event("asleep", "SessionEnd");
+  });
+
+  it("tells Claude Code's shell the run's name", async () => {
+    const file = join(dir, "claude-env");
+    await event("named", "SessionStart", { env: { CLAUDE_ENV_FILE: file } });
+    expect(readFileSync(file, "utf8")).toBe("export HOLDFAST_OWNER='agent:claude-named'\n");
+  });
+});
+
+describe("HOOK-1: sub-agents", () => {
+  it("write under what their run holds, exclude each other, and are done before the run is", async () => {
+    await write("team", "src/team.ts");
+    expect((await write("team", "src/team.ts", { agent: "s1" })).exit).toBe(0);
+    expect((await write("team", "src/team.ts", { agent: "s2" })).stderr).toContain("agent:claude-team/s1 holds");
+    expect((await write("team", "src/team.ts")).exit).toBe(2);
+    await event("team", "SubagentStop", { agent: "s1" });
+    expect((await write("team", "src/team.ts", { agent: "s2" })).exit).toBe(0);
+    expect((await write("team", "src/sub.ts", { agent: "s2" })).exit).toBe(0);
+    await event("team", "SessionEnd");
+    expect((await library.list()).filter(({ owner }) => owner.startsWith("agent:claude-team"))).toEqual([]);
+  });
+});
+
+describe("HOOK-1: locks that the agent took by itself", () => {
+  async function take(owner: string, key: string) {
+    const own = await openHoldfast({ root, owner, heart: "loop" });
+    try {
+      const files = openTokenFiles(env, own.storeUrl, owner);
+      return await acquireDetached("acquire", own, files, [key], { wait: 0 });
+    } finally {
+      await own.close();
+    }
+  }
+
+  it("count under the name that HOLDFAST_OWNER declares, and for nobody else", async () => {
+    await take("agent:seven", "path/lib");
+    expect((await write("x", "lib/a.ts")).exit).toBe(2);
+    expect((await write("x", "lib/a.ts", { env: { HOLDFAST_OWNER: "agent:seven" } })).exit).toBe(0);
+    expect(await owners("path/lib/a.ts")).toEqual([]);
+    expect((await write("x", "lib/a.ts", { env: { HOLDFAST_OWNER: "agent:eight" } })).exit).toBe(2);
+  });
+
+  it("are lent to the agents that its commands start, one at a time", async () => {
+    const around = { env: { HOLDFAST_OWNER: "agent:claude-boss" } };
+    await write("boss", "src/plan.ts");
+    expect((await write("w1", "src/plan.ts", around)).exit).toBe(0);
+    expect((await write("w2", "src/plan.ts", around)).stderr).toContain("agent:claude-w1 holds");
+    expect((await write("w3", "src/plan.ts")).exit).toBe(2);
+    expect((await write("boss", "src/plan.ts")).stderr).toContain("agent:claude-w1 holds");
+    await event("boss", "SessionEnd");
+    expect((await write("w2", "src/plan.ts", around)).exit).toBe(2);
+    await event("w1", "SessionEnd");
+    expect((await write("w2", "src/plan.ts", around)).exit).toBe(0);
+    await event("w2", "SessionEnd");
+    expect((await write("w3", "src/plan.ts")).exit).toBe(2);
+    await event("boss", "SessionEnd");
+    expect((await write("w3", "src/plan.ts")).exit).toBe(0);
+    await event("w3", "SessionEnd");
+  });
+});
+
+describe("HOOK-1: closed when in doubt", () => {
+  it("refuses what it cannot understand, in every dialect", async () => {
+    const inputs = ["", "no JSON", "{}", "[]", '{"hook_event_name":"PreToolUse"}', "null", '{"session_id":'];
+    for (const input of inputs)
+      for (const client of ["claude", "codex", "gemini", "cursor"] as const) {
+        const { exit, stdout, stderr } = await checkHook({ client, input, env, cwd: root });
+        expect(stderr).not.toBe("");
+        if (client === "cursor") expect(JSON.parse(stdout)).toMatchObject({ permission: "deny" });
+        else expect([exit, stdout]).toEqual([2, ""]);
+      }
+  });
+
+  it("refuses where there is no workspace, and when the store cannot be opened", async () => {
+    const input = { hook_event_name: "PreToolUse", tool_name: "Write", tool_input: { file_path: "/x" } };
+    const gone = await tell("n", input, { cwd: "/" });
+    expect(gone.exit).toBe(2);
+    expect(gone.stderr).toContain("holdfast init");
+    const broken = join(dir, "broken");
+    mkdirSync(broken);
+    makeWorkspace(broken);
+    writeFileSync(join(broken, ".holdfast", "holdfast.db"), "no database");
+    expect((await write("n", join(broken, "a"), { cwd: broken })).exit).toBe(2);
+    writeFileSync(join(broken, "holdfast.config.json"), "{");
+    expect((await write("n", join(broken, "a"), { cwd: broken })).exit).toBe(2);
+  });
+
+  it("refuses nothing after a write and at the end of a run", async () => {
+    for (const name of ["PostToolUse", "SessionEnd", "SubagentStop"])
+      expect((await event("n", name, { cwd: "/" })).exit).toBe(0);
+  });
+});
+
+describe("POL-5: what is not an agent's to change", () => {
+  it("is refused: the store, the configuration with the policy, breaking and approving", async () => {
+    const refused = [
+      await write("p", ".holdfast/holdfast.db"),
+      await write("p", "holdfast.config.json"),
+      await shell("p", "echo '{}' > holdfast.config.json"),
+      await shell("p", "rm -rf .holdfast"),
+      await shell("p", "holdfast lock break path/a --reason mine"),
+      await shell("p", "holdfast approve map.delete project=a map=m"),
+    ];
+    for (const { exit, stderr } of refused) {
+      expect(exit).toBe(2);
+      expect(stderr).toMatch(/not for agents|E_FORBIDDEN/);
+    }
+    expect((await library.list()).filter(({ owner }) => owner === "agent:claude-p")).toEqual([]);
+  });
+});

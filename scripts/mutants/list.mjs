@@ -13,6 +13,14 @@ const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only }
 
 export const MUTANTS = [
   {
+    name: "interrupted-clock",
+    about: "a look at two clocks that was interrupted in between counts like any other",
+    file: "src/support/clock.ts",
+    find: "const PROMPT_MS = 5;",
+    replace: "const PROMPT_MS = 5_000;",
+    tests: { files: ["test/support/clock.test.ts"], only: "interrupted" },
+  },
+  {
     name: "fence-check",
     about: "a commit does not look whether its grant is still there, current and a write",
     file: "src/store/operations/live-grant.ts",

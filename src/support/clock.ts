@@ -18,6 +18,9 @@ export type Clock = () => ClockReading;
 /** The system reports its uptime in steps of 10 ms. */
 const UPTIME_GRAIN_MS = 20;
 const DRIFT_MS = 20;
+/** A look at both clocks that took longer was interrupted: what passed meanwhile would pass for a difference of the clocks. */
+const PROMPT_MS = 5;
+const LOOKS = 1_000;
 
 function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
@@ -28,13 +31,29 @@ export function createSystemClock(): Clock {
   let wallMinusMonotonic = Number.NaN;
   let bootMinusMonotonic = 0;
   return () => {
-    const monotonic = monotonicMs();
-    const wallMs = Date.now();
+    let monotonic = monotonicMs();
+    let wallMs = Date.now();
     if (!(Math.abs(wallMs - monotonic - wallMinusMonotonic) < DRIFT_MS)) {
+      bootMinusMonotonic = suspendedMs();
+      monotonic = monotonicMs();
+      wallMs = Date.now();
       wallMinusMonotonic = wallMs - monotonic;
-      const suspended = uptime() * 1000 - monotonicMs();
-      bootMinusMonotonic = Math.abs(suspended) <= UPTIME_GRAIN_MS ? 0 : suspended;
     }
     return { wallMs, bootMs: monotonic + bootMinusMonotonic, bootId, machineId };
   };
+}
+
+/** How long this machine has slept since it booted, by the promptest look at both clocks. Never less than nothing. */
+function suspendedMs(): number {
+  let promptest = Number.POSITIVE_INFINITY;
+  let suspended = 0;
+  for (let look = 0; look < LOOKS && promptest > PROMPT_MS; look += 1) {
+    const before = monotonicMs();
+    const sinceBoot = uptime() * 1_000;
+    const after = monotonicMs();
+    if (after - before >= promptest) continue;
+    promptest = after - before;
+    suspended = sinceBoot - after;
+  }
+  return suspended <= UPTIME_GRAIN_MS ? 0 : suspended;
 }

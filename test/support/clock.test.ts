@@ -10,6 +10,10 @@ vi.mock("node:os", async (original) => {
 
 afterEach(() => vi.restoreAllMocks());
 
+function sleepSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 describe("the clock", () => {
   it("STALE-8: reads the time since boot, the wall clock, and which machine and boot this is", () => {
     const clock = createSystemClock();
@@ -49,6 +53,21 @@ describe("the clock", () => {
       expect(after.wallMs).toBe(wall + jump);
     },
   );
+
+  it("STALE-8: being interrupted while it compares the clocks does not move it", () => {
+    const asleepMs = 600_000;
+    const startedAt = performance.now();
+    const { bootMs: before } = createSystemClock()();
+    const pauses = [300, 200, 0];
+    vi.mocked(uptime).mockImplementation(() => {
+      const sinceBoot = before + asleepMs + performance.now() - startedAt;
+      sleepSync(pauses.shift() ?? 0);
+      return sinceBoot / 1_000;
+    });
+    const { bootMs } = createSystemClock()();
+    expect(pauses).toEqual([]);
+    expect(bootMs - before).toBeGreaterThan(asleepMs + 490);
+  });
 
   it("STALE-8: time spent suspended counts", () => {
     const clock = createSystemClock();

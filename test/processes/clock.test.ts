@@ -34,7 +34,7 @@ describe.each(STORES)("wall clocks (%s)", SIDE_BY_SIDE, (kind) => {
         writeFileSync(scene.file("clock"), shift);
         const holder = await scene.start();
         const challenger = await scene.start({ owner: "agent:b", env: fakeClock(scene.file("clock")) });
-        const held = await holder.acquire("work", { ttl: "30s" });
+        const held = await holder.acquire("work", { ttl: "10m" });
         await expect(challenger.acquire("work", { wait: "1s" })).rejects.toMatchObject({ code: "E_LOCK_TIMEOUT" });
         await held.commit(scene.file("result"), "kept");
         await held.release();

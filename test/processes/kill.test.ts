@@ -98,8 +98,8 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
 
   it("STALE-2: a holder whose proof of life was deleted is renewed and keeps the lock", async () => {
     await using scene = new Scene(kind);
-    const [holder, next] = await scene.startTwo();
-    const held = await holder.acquire("work", { ttl: "15s" });
+    const [holder, next] = await scene.startTwo({ heartbeat: "500ms" });
+    const held = await holder.acquire("work", { ttl: "10m" });
     rmSync(scene.proofFile(held.record.nonce));
     expect(await next.tryAcquire("work")).toBeNull();
     await scene.untilRenewed("work", new Date());

@@ -100,6 +100,12 @@ export class Scene {
     return this.storeFile(join("alive", nonce));
   }
 
+  /** Resolves when the key is granted to somebody, also if the lease has run out since. */
+  async untilGranted(key: string): Promise<void> {
+    const holdfast = await this.open();
+    while ((await holdfast.inspect(key)).grants.length === 0) await sleep(5);
+  }
+
   /** Resolves when somebody holds the key. */
   async untilHeld(key: string): Promise<void> {
     const holdfast = await this.open();

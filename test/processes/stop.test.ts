@@ -80,7 +80,10 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
 
   it("LOCK-7: the heart does not revive what ran out while the process was stopped", async () => {
     await using scene = new Scene(kind);
-    const holder = await scene.start();
+    const holder = await scene.start({ heartbeat: "500ms" });
+    // With a heart that is awake.
+    await holder.acquire("warm-up", { ttl: "1h" });
+    await scene.untilRenewed("warm-up", new Date());
     const holding = holder.acquireAndBlock("work", { ttl: "8s" }, scene.file("go on"));
     await scene.untilHeld("work");
     await scene.stop(holder, "work");

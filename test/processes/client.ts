@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { AcquireOptions, GrantRecord, HoldfastOptions, LeaseState } from "../../dist/index.js";
+import type { AcquireOptions, Duration, GrantRecord, HoldfastOptions, LeaseState } from "../../dist/index.js";
 
 const CLIENT = fileURLToPath(new URL("../fixtures/client.mjs", import.meta.url));
 
@@ -44,6 +44,10 @@ export interface Section {
 export interface LoopOptions extends AcquireOptions {
   readonly forMs?: number;
   readonly times?: number;
+  /** However long they take. */
+  readonly atLeast?: number;
+  /** A file whose appearance ends the loop. */
+  readonly stop?: string;
   readonly holdMs: number;
   /** A key held all the while, so that the loop's requests come from a client that already holds something. */
   readonly side?: string;
@@ -92,9 +96,9 @@ export class Client {
     }
   }
 
-  /** Acquires, and blocks its event loop from the very next instruction on. */
-  async acquireAndBlock(key: string, options: AcquireOptions, ms: number): Promise<RemoteLease> {
-    return this.#keep(key, await this.call("acquireAndBlock", key, options, ms));
+  /** Acquires, and blocks its event loop from the very next instruction on, for `until` milliseconds or up to a file. */
+  async acquireAndBlock(key: string, options: AcquireOptions, until: number | string): Promise<RemoteLease> {
+    return this.#keep(key, await this.call("acquireAndBlock", key, options, until));
   }
 
   async loop(key: string | readonly string[], options: LoopOptions): Promise<readonly Section[]> {
@@ -186,9 +190,15 @@ export class RemoteLease {
   async commit(file: string, text: string): Promise<void> {
     await this.client.call("commit", this.#id, file, text);
   }
-  /** Keeps the store's guard for `ms`, inside `lease.commit`. */
-  async commitAndBlock(ms: number): Promise<void> {
-    await this.client.call("commitAndBlock", this.#id, ms);
+  /** Keeps the store's guard inside `lease.commit`, for `until` milliseconds or up to a file; writes `inside` first. */
+  async commitAndBlock(until: number | string, inside?: string): Promise<void> {
+    await this.client.call("commitAndBlock", this.#id, until, inside);
+  }
+  /** The record as it is after the renewal. */
+  async renew(ttl: Duration): Promise<GrantRecord> {
+    const [record] = (await this.client.call("renew", this.#id, ttl)) as readonly GrantRecord[];
+    if (record === undefined) throw new Error("a lease has at least one grant");
+    return record;
   }
   /** Runs a statement in `lease.transaction`, writes `file`, and keeps the transaction open for `ms`. */
   async transactAndBlock(statement: string, file: string, ms: number): Promise<void> {

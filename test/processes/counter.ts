@@ -55,7 +55,7 @@ export async function countUnderFire(scene: Scene, variants: readonly Variant[],
   expect(value - acked.length, "an increment was written and refused").toBeLessThanOrEqual(kills);
   expect(crowd.failures, "a worker ended by itself").toEqual([]);
   // Whoever was killed last may still hold it.
-  await (await holdfast.acquire(KEY)).release();
+  await (await holdfast.acquire(KEY, { wait: "1m" })).release();
   await expectSoundHistory(holdfast);
   return { value, acks: acked.length, kills, stops: crowd.stops };
 }

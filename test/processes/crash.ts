@@ -32,7 +32,7 @@ export async function crashOften(scene: Scene, kills: number): Promise<void> {
     const victim = running.shift();
     expect(victim?.exitCode, "a process failed by itself").toBeNull();
     victim?.kill("SIGKILL");
-    const lease = await holdfast.acquire(KEYS.toReversed(), { wait: "10s" });
+    const lease = await holdfast.acquire(KEYS.toReversed(), { wait: "1m" });
     await lease.commit(() => undefined);
     await lease.release();
     if (kill % CHECK_EVERY > 0) continue;
@@ -40,7 +40,7 @@ export async function crashOften(scene: Scene, kills: number): Promise<void> {
     await expectSoundHistory(holdfast, { onlyWriters: false });
   }
   for (const rest of [...running, ...(await Promise.all(ready))]) rest.kill("SIGKILL");
-  await (await holdfast.acquire(KEYS, { wait: "10s" })).release();
+  await (await holdfast.acquire(KEYS, { wait: "1m" })).release();
   await holdfast.recover(SEATS);
   await expectSoundHistory(holdfast, { onlyWriters: false });
   expect(await holdfast.list()).toEqual([]);

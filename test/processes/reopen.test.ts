@@ -9,7 +9,7 @@ describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
   it("STORE-6: whoever opens or closes the store disturbs nobody who uses it, on one tree or on several", async () => {
     await using scene = new Scene(kind);
     const [one, two, three, four] = await scene.startMany(4);
-    const options = { holdMs: 0, forMs: RUN_MS, wait: "20s" } as const;
+    const options = { holdMs: 0, forMs: RUN_MS, atLeast: 2, wait: "1m" } as const;
     const [first, second, opened, openedToo] = await Promise.all([
       one?.loop(["a/x", "b/y"], options),
       two?.loop(["b/y", "c/z"], options),
@@ -42,7 +42,7 @@ describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
       const [after] = (await Promise.all([
         one.call("reopenBeating", keys("one"), 1_500),
         two.call("reopenBeating", keys("two"), 1_500),
-        noise.loop("beating/noise", { holdMs: 0, forMs: 1_500, wait: "20s" }),
+        noise.loop("beating/noise", { holdMs: 0, forMs: 1_500, wait: "1m" }),
       ])) as [{ times: number; openFiles: string[] }, unknown, unknown];
       expect(after.times).toBeGreaterThan(1);
       // SQLite's driver lets go of a closed database's files when the thread that had it next collects its garbage, which

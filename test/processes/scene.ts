@@ -1,6 +1,6 @@
 /** A folder with a store in it and the processes that meet there. Everything of it is gone when the scene is disposed. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ export const STORES = ["sqlite", "file"] as const;
 export type StoreKind = (typeof STORES)[number];
 
 /** For tests that start processes: most of their time may go into that on a busy machine. */
-export const PATIENTLY = { timeout: 90_000 };
+export const PATIENTLY = { timeout: 300_000 };
 /** The same for tests that mostly sleep, and do it side by side. */
 export const SIDE_BY_SIDE = { ...PATIENTLY, concurrent: true };
 
@@ -100,10 +100,50 @@ export class Scene {
     return this.storeFile(join("alive", nonce));
   }
 
+  /** Resolves when the key is granted to somebody, also if the lease has run out since. */
+  async untilGranted(key: string): Promise<void> {
+    const holdfast = await this.open();
+    while ((await holdfast.inspect(key)).grants.length === 0) await sleep(5);
+  }
+
   /** Resolves when somebody holds the key. */
   async untilHeld(key: string): Promise<void> {
     const holdfast = await this.open();
     while ((await holdfast.inspect(key)).state !== "held") await sleep(5);
+  }
+
+  /**
+   * Stops a client between two of its steps. One that is stopped in the middle of a step keeps the guard of the tree, and
+   * nobody gets in until it goes on.
+   */
+  async stop(client: Client, key: string): Promise<void> {
+    const holdfast = await this.open();
+    for (;;) {
+      await client.stop();
+      const step = holdfast.verify(key, 1).catch(() => undefined);
+      const isFree = await Promise.race([step.then(() => true), sleep(1_500, false)]);
+      if (isFree) return;
+      client.continue();
+      await step;
+    }
+  }
+
+  /** Resolves when the lease on the key has run out. */
+  async untilExpired(key: string): Promise<void> {
+    const holdfast = await this.open();
+    while ((await holdfast.inspect(key)).state !== "expired") await sleep(20);
+  }
+
+  /** Resolves when this owner stands in line for the key, or its request is over before anybody saw it there. */
+  async untilInLine(key: string, owner: string, request: Promise<unknown>): Promise<void> {
+    const holdfast = await this.open();
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    request.then(over, over);
+    const isThere = async () => (await holdfast.inspect(key)).waiters.some((waiter) => waiter.owner === owner);
+    while (!isOver && !(await isThere())) await sleep(5);
   }
 
   /** Resolves when the grant on the key has been renewed after that time. */
@@ -120,6 +160,14 @@ export class Scene {
   async entries(event: AuditEvent): Promise<readonly AuditEntry[]> {
     const holdfast = await this.open();
     return holdfast.audit.list({ event, limit: 50_000 });
+  }
+
+  /** Lets go whoever waits for this file. */
+  touch(name: string): void {
+    writeFileSync(this.file(name), "");
+  }
+  async untilThere(name: string): Promise<void> {
+    while (!existsSync(this.file(name))) await sleep(5);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

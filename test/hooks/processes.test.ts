@@ -70,18 +70,19 @@ describe("HOOK-1: agents in processes", () => {
   it("git: a commit of what another run holds is refused, and of one's own is not", async () => {
     const git = (...words: string[]) => execFileSync("git", words, { cwd: scene.root, encoding: "utf8" });
     git("init", "-q");
-    writeFileSync(join(scene.root, "src/left.ts"), "x");
+    expect((await agent("keeper").write("src/kept.ts")).exit).toBe(0);
+    writeFileSync(join(scene.root, "src/kept.ts"), "x");
     writeFileSync(join(scene.root, "src/mine.ts"), "x");
-    git("add", "src/left.ts");
+    git("add", "src/kept.ts");
     const refused = await scene.json(["hook", "check", "git"]);
     expect(refused).toMatchObject({ exit: 75, error: { code: "E_LOCK_CONFLICT" } });
     expect(refused.error.details.contention).toMatchObject({
-      resource: "path/src/left.ts",
-      owner: "agent:claude-heir",
+      resource: "path/src/kept.ts",
+      owner: "agent:claude-keeper",
     });
-    const own = await scene.json(["hook", "check", "git"], { env: { HOLDFAST_OWNER: "agent:claude-heir" } });
+    const own = await scene.json(["hook", "check", "git"], { env: { HOLDFAST_OWNER: "agent:claude-keeper" } });
     expect(own).toMatchObject({ ok: true, exit: 0 });
-    git("rm", "-q", "--cached", "src/left.ts");
+    git("rm", "-q", "--cached", "src/kept.ts");
     git("add", "src/mine.ts");
     expect((await scene.run(["hook", "check", "git"])).exit).toBe(0);
   });

@@ -39,7 +39,9 @@ export interface WaitOptions {
 export function openJobs(holdfast: Holdfast): Jobs {
   const { scripts, url } = holdfast.home.store;
   if (scripts === null)
-    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, { next: ["Use a store on SQLite: sqlite:PATH."] });
+    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, {
+      next: ["Use a store on SQLite or PostgreSQL: sqlite:PATH, postgres://…."],
+    });
   return new Jobs(holdfast.home, scripts);
 }
 
@@ -122,7 +124,7 @@ export class Jobs {
   }
 
   #look<T>(script: () => Script<T>): Promise<T> {
-    return this.#scripts.run(script, { durable: false });
+    return this.#scripts.look(script);
   }
 
   #run<T>(script: () => Script<T>): Promise<T> {

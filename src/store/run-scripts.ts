@@ -47,6 +47,7 @@ export function createScripts(
       after.sweep(answers?.settled ?? []);
       return result;
     },
+    look: (script) => scripting.look((step) => lookWith(step, script())),
   };
 }
 
@@ -99,6 +100,8 @@ class Answers {
         return this.#release(ask.grants, ask.party);
       case "audit":
         return this.#step.apply({ audit: [draftOf(ask.entry, this.#step)] });
+      case "express":
+        return undefined;
       case "caller":
         return this.#step.caller(ask.body);
     }
@@ -136,6 +139,15 @@ class Answers {
   }
 }
 
+function lookWith<T>(step: Pick<ScriptStep, "now" | "rows">, script: Script<T>): T {
+  for (let next = script.next(); ; ) {
+    if (next.done) return next.value;
+    const { value: ask } = next;
+    if (ask.ask !== "rows" && ask.ask !== "time") throw new RangeError(`a look asks for ${ask.ask}`);
+    next = script.next(ask.ask === "rows" ? step.rows(ask.sql, ask.values) : timeOf(step));
+  }
+}
+
 /** Says of an error that nothing had been changed when it was thrown. */
 class Refusal extends Error {}
 
@@ -151,7 +163,7 @@ function refOf({ resource, lockId, tokenHash }: Grant): GrantRef {
   return { resource, lockId, tokenHash };
 }
 
-function timeOf({ now }: ScriptStep): StepTime {
+function timeOf({ now }: Pick<ScriptStep, "now">): StepTime {
   return { ms: now.bootMs, epoch: now.bootId, wallMs: now.wallMs };
 }
 

@@ -17,6 +17,7 @@ import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
 import { Settler } from "./settler.js";
+import { prune } from "./steps/prune.js";
 import { beat } from "./steps/settle.js";
 import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
 
@@ -49,6 +50,8 @@ const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
 const POLL = { atLeastMs: 1, atMostMs: 60_000 };
 const GRACE = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
 const MOST_AT_ONCE = 10_000;
+/** How often jobs that were kept long enough are taken away, and when more are left. */
+const [PRUNE_EVERY_MS, PRUNE_AGAIN_MS] = [60_000, 200];
 /** A cancelled run learns of it with a beat. */
 const LONGEST_BEAT_MS = 2_000;
 
@@ -127,10 +130,15 @@ export function startWorker(
 
   const takeTurns = async (): Promise<void> => {
     let isFirst = true;
+    let pruneAt = 0;
     while (!stopping.signal.aborted)
       await again(async () => {
         if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
         isFirst = false;
+        if (performance.now() >= pruneAt) {
+          const isMore = await scripts.run(() => prune(party), { durable: false });
+          pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
+        }
         const { runs, isBehind } = await takeTurn();
         if (inHand.size >= concurrency) await roomOr(inHand, beatMs, stopping.signal);
         return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;

@@ -13,6 +13,8 @@ export interface Sql {
   readonly answersAtOnce: boolean;
   /** SQLite: answers at once. */
   rows(statement: string, values?: readonly unknown[]): SqlRow[];
+  /** @internal SQLite, in the store's own file: a statement of ours among the caller's. */
+  ours?(statement: string, values: readonly unknown[]): SqlRow[];
   /** PostgreSQL: await it. */
   query(statement: string, values?: readonly unknown[]): Promise<SqlRow[]>;
 }

@@ -26,6 +26,7 @@ const EMPTY = [
      restart identity`,
   "update holdfast.job_gates set cap = null, running = 0",
   "update holdfast.job_clock set vt = 0",
+  "update holdfast.job_keep set keep_ms = case state when 'failed' then 7776000000 else 604800000 end",
   "update holdfast.store set store_id = null, levels = null, profile_prefixes = null, profile_names = null",
 ];
 

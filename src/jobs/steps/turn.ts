@@ -13,6 +13,7 @@ import { releaseLocks, rows, time } from "./ask.js";
 import { refresh } from "./flows.js";
 import { pick } from "./pick.js";
 import { quickTurn } from "./quick-turn.js";
+import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
 import { endRun, grantsOf, type Slot } from "./slots.js";
 import { start } from "./start.js";
 
@@ -34,8 +35,8 @@ export interface Turn {
   readonly isBehind: boolean;
 }
 
-/** At most this many lapsed slots are taken back in a turn, and this many jobs called whose time has come. */
-const [MOST_TAKEN_BACK, MOST_CALLED] = [50, 500];
+/** At most this many lapsed slots are taken back in a turn. */
+const MOST_TAKEN_BACK = 50;
 /** Jobs that turn out not to have their locks; more of them in a row than this wait for the next turn. */
 const TRIES = 200;
 /** A worker that is believed to be there for this part of its lease need not say so again. */
@@ -50,6 +51,8 @@ export function* turn(of: TurnOf): Script<Turn> {
   if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
   yield* register(of, now);
   const takenBack = yield* takeBackExpired(of.party, now);
+  const isMoreAdded = yield* admitAdded(of.party);
+  yield* tickDue(of.party, now);
   const called = yield* callDue(now);
   const has = new Set(of.has);
   let tries = 0;
@@ -59,7 +62,7 @@ export function* turn(of: TurnOf): Script<Turn> {
     const run = yield* start(picked, of, now);
     if (run !== null) runs.push(run);
   }
-  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || called >= MOST_CALLED || tries === TRIES };
+  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || isMoreAdded || called >= MOST_CALLED || tries === TRIES };
 }
 
 function* register(of: TurnOf, now: StepTime): Script<void> {
@@ -116,7 +119,7 @@ function* takeBack(slot: Slot, party: Party): Script<void> {
 function* callDue(now: StepTime): Script<number> {
   const call = (which: string): string =>
     `UPDATE jobs SET state = 'ready' WHERE job IN (SELECT job FROM jobs WHERE ${which}, job LIMIT ${MOST_CALLED})
-     RETURNING project`;
+       AND cron IS NULL AND flow <> 0 RETURNING project`;
   const called = [
     ...(yield* rows<{ project: string }>(
       call("state = 'scheduled' AND run_at <= ?1 ORDER BY run_at"),

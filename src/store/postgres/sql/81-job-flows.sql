@@ -44,7 +44,7 @@ language plpgsql security definer set search_path = holdfast, pg_temp set lock_t
 #variable_conflict use_column
 declare
   unique_name text := spec ->> 'unique_key';
-  start_at bigint := coalesce((spec ->> 'run_at')::bigint, job_add.now);
+  start_at bigint := (spec ->> 'run_at')::bigint;
   flow_id bigint;
   guards holdfast.trees[];
   j holdfast.jobs;
@@ -67,7 +67,7 @@ begin
     case when spec ->> 'map' is null then 0 else 1 end, (spec ->> 'priority')::integer, spec ->> 'payload',
     spec ->> 'locks', spec ->> 'command', unique_name, (spec ->> 'max_attempts')::integer, 0,
     (spec ->> 'timeout_ms')::bigint, (spec ->> 'lock_wait_ms')::bigint,
-    case when start_at > job_add.now then 'scheduled' else 'ready' end, start_at, 0, job_add.now)
+    spec ->> 'state', start_at, 0, job_add.now)
   returning * into j;
   if j.state = 'ready' then perform holdfast.job_refresh(j.project); end if;
   guards := holdfast.append(holdfast.enter('{jobs}'), job_add.now, 'job', 'jobs/' || j.job, job_add.owner, job_add.holder_id, null, null,

@@ -46,10 +46,7 @@ export const JOBS: readonly CommandRow[] = [
     rest: { name: "CMD", help: "the command and its arguments", optional: true },
     examples: [
       ["holdfast job add render --project alpha -- ./render.sh m1", "a command"],
-      [
-        "holdfast job add report --project alpha --cron '0 3 * * 1-5' --unique report -- ./report.sh",
-        "each working day",
-      ],
+      ["holdfast job add report --project alpha --cron @daily --unique report -- ./report.sh", "once a day"],
       ["holdfast job add edit --project alpha --map m1 --lock project:alpha/map:m1:write -- ./edit.sh", "with a lock"],
     ],
     load: () => import("../commands/job-add.js"),

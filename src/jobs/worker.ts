@@ -107,6 +107,14 @@ export function startWorker(
     }
   };
 
+  /** Somebody added a job since the last turn began. */
+  let isWoken = false;
+  let wake: () => void = () => undefined;
+  const listening = scripts.listen(() => {
+    isWoken = true;
+    wake();
+  });
+
   let isBeating = false;
   const beats = setInterval(() => {
     for (const each of inHand) if (each.isLapsed) each.ended.abort(lost(each));
@@ -121,11 +129,20 @@ export function startWorker(
 
   /** What fails is tried again after a pause; nothing but `stop` ends it. */
   const again = async (step: () => Promise<number>): Promise<void> => {
-    const pauseMs = await step().catch((error: unknown) => {
+    const pauseMs = await step().catch(async (error: unknown) => {
       onError(error);
-      return Math.max(pollMs, 500);
+      await sleep(Math.max(pollMs, 500), stopping.signal).catch(() => undefined);
+      return 0;
     });
-    if (pauseMs > 0) await sleep(pauseMs, stopping.signal).catch(() => undefined);
+    if (pauseMs > 0) await pause(pauseMs);
+  };
+
+  const pause = async (ms: number): Promise<void> => {
+    if (isWoken) return;
+    const enough = new AbortController();
+    wake = () => enough.abort();
+    await sleep(ms, AbortSignal.any([enough.signal, stopping.signal])).catch(() => undefined);
+    wake = () => undefined;
   };
 
   const takeTurns = async (): Promise<void> => {
@@ -139,6 +156,7 @@ export function startWorker(
           const isMore = await scripts.run(() => prune(party), { durable: false });
           pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
         }
+        isWoken = false;
         const { runs, isBehind } = await takeTurn();
         if (inHand.size >= concurrency) await roomOr(inHand, beatMs, stopping.signal);
         return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;
@@ -159,6 +177,7 @@ export function startWorker(
       await Promise.all([...inHand].map((each) => each.over));
       clearTimeout(late);
       clearInterval(beats);
+      listening[Symbol.dispose]();
       await scripts.run(() => signOff(name), { durable: false }).catch(onError);
     },
   };

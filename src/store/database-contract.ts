@@ -62,6 +62,8 @@ export type Ask =
   | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
   /** Gives a place in line back. */
   | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
+  /** Whoever listens is woken once the step is committed. */
+  | { readonly ask: "wake" }
   | { readonly ask: "audit"; readonly entry: ScriptEntry }
   /** What the store can do by itself in one go, by name; answered with undefined where it cannot. */
   | { readonly ask: "express"; readonly name: string; readonly values: Readonly<Record<string, unknown>> }
@@ -84,4 +86,6 @@ export interface Scripts {
   run<T>(script: () => Script<T>, options: { readonly durable: boolean }): Promise<T>;
   /** A script that asks for rows and the time only, and changes nothing: all of it is of one moment, and blocks nobody. */
   look<T>(script: () => Script<T>): Promise<T>;
+  /** Calls back, perhaps too often, when a script asked for `wake`: on SQLite those of this process, on a server all. */
+  listen(onWake: () => void): Disposable;
 }

@@ -30,8 +30,11 @@ import { nestedIn, release } from "./operations/release.js";
 import { renew } from "./operations/renew.js";
 import { settleBefore } from "./operations/settle.js";
 
+/** Who in this process listens, by store. */
+const listening = new Map<string, Set<() => void>>();
+
 export function createScripts(
-  { scripting }: Ledger,
+  { scripting, url }: Ledger,
   context: OperationContext,
   after: { wake(ticket: Ticket): void; sweep(manifests: readonly Manifest[]): void },
 ): Scripts | null {
@@ -45,7 +48,13 @@ export function createScripts(
       }, durable);
       for (const ticket of answers?.woken ?? []) after.wake(ticket);
       after.sweep(answers?.settled ?? []);
+      if (answers?.isAwaited) for (const onWake of [...(listening.get(url) ?? [])]) onWake();
       return result;
+    },
+    listen(onWake) {
+      const all = listening.get(url) ?? new Set();
+      listening.set(url, all.add(onWake));
+      return { [Symbol.dispose]: () => all.delete(onWake) };
     },
     look: (script) => scripting.look((step) => lookWith(step, script())),
   };
@@ -55,6 +64,7 @@ class Answers {
   readonly woken: Ticket[] = [];
   /** Publishes that nobody had finished, on keys that were granted. */
   readonly settled: Manifest[] = [];
+  isAwaited = false;
   readonly #step: ScriptStep;
   readonly #context: OperationContext;
 
@@ -100,6 +110,9 @@ class Answers {
         return this.#release(ask.grants, ask.party);
       case "audit":
         return this.#step.apply({ audit: [draftOf(ask.entry, this.#step)] });
+      case "wake":
+        this.isAwaited = true;
+        return undefined;
       case "express":
         return undefined;
       case "caller":

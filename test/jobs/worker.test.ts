@@ -24,6 +24,7 @@ async function shaky(place: Place) {
       return scripts.run(script, options);
     },
     look: (script) => scripts.look(script),
+    listen: (onWake) => scripts.listen(onWake),
   };
   const store = Object.create(home.store, { scripts: { value: failing } });
   const jobs = openJobs(Object.create(holdfast, { home: { value: { ...home, store } } }));

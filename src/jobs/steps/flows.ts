@@ -81,6 +81,7 @@ export function* refresh(name: string): Script<void> {
     if (!wasActive && state !== "idle") vt = Math.max(vt, (yield* the<{ vt: number }>("SELECT vt FROM job_clock")).vt);
     if (state !== flow.state || vt !== flow.vt)
       yield* rows("UPDATE job_flows SET state = ?1, vt = ?2 WHERE flow = ?3", state, vt, flow.flow);
+    if (state === "ready" && flow.state === "idle") yield { ask: "wake" };
   }
   if (vt !== project.vt) yield* rows("UPDATE job_projects SET vt = ?1 WHERE project = ?2", vt, name);
 }

@@ -22,6 +22,7 @@ export class Answers {
   readonly #entries: ScriptEntry[] = [];
   #hasStarted = false;
   #hasQueued = false;
+  #isAwaited = false;
 
   constructor(session: Session, now: number, store: string, clock: Clock) {
     this.#session = session;
@@ -56,6 +57,9 @@ export class Answers {
       case "audit":
         this.#entries.push(ask.entry);
         return undefined;
+      case "wake":
+        this.#isAwaited = true;
+        return undefined;
       case "express":
         return this.#express(call(ask.name, ask.values), ask.name);
       case "caller":
@@ -70,6 +74,7 @@ export class Answers {
   async finish(durable: boolean): Promise<void> {
     const { query } = this.#session;
     await this.#tell();
+    if (this.#isAwaited) await this.#ask(call("job_wake", {}));
     if (!durable && !this.#hasStarted) await query("SET LOCAL synchronous_commit TO off");
     else if (this.#hasQueued) await query("SET LOCAL synchronous_commit TO DEFAULT");
   }

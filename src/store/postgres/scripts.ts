@@ -8,6 +8,7 @@
  * anew: the server has undone it. A COMMIT whose answer is lost is looked up by the transaction's id: done, undone, or
  * `E_COMMIT_UNCERTAIN`. A client that stops in the middle is cut off by the server after STEP_MS, and nothing of it stays.
  */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../../support/clock.js";
 import { sleep } from "../../support/deadline.js";
 import { isHoldfastError } from "../../support/errors.js";
@@ -54,6 +55,7 @@ export function createScripts(connection: Connection, store: string, clock: Cloc
           await sleep(pauseMs * (0.5 + Math.random()));
         }
     },
+    listen: (onWake) => connection.wakeUps.listen("jobs", randomUUID(), onWake),
     look: (script) =>
       connection
         .transaction((session) =>

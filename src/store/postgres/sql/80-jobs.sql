@@ -56,6 +56,10 @@ begin
   perform holdfast.leave_guard(guards);
 end $$;
 
+-- Wakes all workers once the transaction is committed: there is something to start.
+create or replace function holdfast.job_wake() returns void
+language sql security definer set search_path = holdfast, pg_temp as $$ select pg_notify('holdfast_jobs', '') $$;
+
 -- The locks of a run are still held; from here to the end of the transaction nobody ends them.
 create or replace function holdfast.job_check(keys text[], tokens text[], lock_ids text[]) returns void
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$

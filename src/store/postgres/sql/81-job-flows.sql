@@ -34,6 +34,7 @@ begin
     if next_state <> f.state or served <> f.vt then
       update job_flows x set state = next_state, vt = served where x.flow = f.flow;
     end if;
+    if next_state = 'ready' and f.state = 'idle' then perform holdfast.job_wake(); end if;
   end loop;
   if served <> p.vt then update job_projects x set vt = served where x.project = job_refresh.name; end if;
 end $$;

@@ -26,7 +26,10 @@ begin
       coalesce((spec ->> 'lock_wait_ms')::bigint, 600000), 'scheduled', coalesce((spec ->> 'run_at')::bigint, now), 0, now)
     on conflict (unique_key) where unique_key is not null and state in ('scheduled', 'ready', 'waiting', 'running')
     do nothing returning job into number;
-    if number is not null then return number; end if;
+    if number is not null then
+      perform holdfast.job_wake();
+      return number;
+    end if;
     select job into number from holdfast.jobs
     where unique_key = spec ->> 'unique_key' and state in ('scheduled', 'ready', 'waiting', 'running');
     if number is not null then return number; end if;

@@ -118,6 +118,15 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     expect(await hands.turn()).toEqual([]);
   });
 
+  it("is lined up whatever it looks like by then", async () => {
+    await using place = new Place(on);
+    const [jobs, hands, holdfast] = [await place.jobs(), await place.hands(), await place.holdfast("user:ann")];
+    const lease = await holdfast.acquire("rows");
+    const id = await lease.transaction((sql) => jobs.enqueueIn(sql, "k", null, P));
+    await hands.rows("UPDATE jobs SET state = 'ready' WHERE job = ?1", id);
+    expect((await hands.turn()).map(({ job }) => job.id)).toEqual([id]);
+  });
+
   it("holds no worker up while the transaction is open", async () => {
     if (on === "sqlite") return;
     await using place = new Place(on);

@@ -89,5 +89,7 @@ export function* admitAdded(party: Party): Script<boolean> {
 export function* admit(row: JobRow, party: Party): Script<JobRow> {
   const { flow } = yield* flowFor(row.project, row.class, row.needs);
   yield* tell(party, row.job, null, { change: "added", kind: row.kind, project: row.project });
-  return yield* the<JobRow>("UPDATE jobs SET flow = ?1 WHERE job = ?2 RETURNING *", flow, row.job);
+  const admitted = yield* the<JobRow>("UPDATE jobs SET flow = ?1 WHERE job = ?2 RETURNING *", flow, row.job);
+  if (admitted.state === "ready") yield* refresh(admitted.project);
+  return admitted;
 }

@@ -34,9 +34,11 @@ begin
     return json_build_object('chores', true, 'met_locks', false, 'called', 0, 'runs', '[]'::json);
   end if;
 
+  -- What a transaction has added since that look is not lined up yet, and left to the next turn.
   with due as (
     update jobs x set state = 'ready' where x.job in (
       select j.job from jobs j where j.state = 'scheduled' and j.run_at <= job_turn.now order by j.run_at, j.job limit 500)
+      and x.flow <> 0 and x.cron is null
     returning x.project
   ), asking as (
     update jobs x set state = 'ready' where x.job in (

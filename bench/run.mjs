@@ -5,7 +5,7 @@ import { auditChain } from "./lines/audit-chain.mjs";
 import { board } from "./lines/board.mjs";
 import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
-import { jobs } from "./lines/jobs.mjs";
+import { jobs, jobsOnPostgres } from "./lines/jobs.mjs";
 import { killed } from "./lines/killed.mjs";
 import { postgres } from "./lines/postgres.mjs";
 import { publish } from "./lines/publish.mjs";
@@ -25,6 +25,7 @@ const LINES = {
   board,
   snapshots,
   jobs,
+  "jobs-postgres": jobsOnPostgres,
   postgres,
 };
 

@@ -1,121 +1,168 @@
-// Jobs on SQLite: how many a worker gets through, and whether a start costs more when many wait. In the crowded store one
-// project at its cap has nine tenths of all jobs.
-import { openHoldfast } from "../../dist/index.js";
+// Jobs: how many a worker gets through beside other queues, how soon one that is added begins, and whether a start costs
+// more when many wait. In the crowded stores one project at its cap has nine tenths of all jobs. Caps, fairness, fences and
+// audit are on; the peers have none of these. Each side commits durably.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { migrateStore, openHoldfast } from "../../dist/index.js";
 import { openJobs } from "../../dist/jobs/index.js";
-import { enqueue } from "../../dist/jobs/steps/enqueue.js";
-import { settle } from "../../dist/jobs/steps/settle.js";
+import { settleAll } from "../../dist/jobs/steps/settle.js";
 import { turn } from "../../dist/jobs/steps/turn.js";
 import { newLeaseToken } from "../../dist/support/lease-token.js";
+import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
+import { AT_ONCE, fill, openGraphile, openHoldfastQueue, openPlainjob } from "../contestants/job-queues.mjs";
 import { interleave } from "../interleave.mjs";
 import { inScratch } from "../scratch.mjs";
-import { median, ratioOf } from "../statistics.mjs";
-import { microseconds, perSecond } from "../table.mjs";
+import { median, ratioOf, spreadOf } from "../statistics.mjs";
+import { microseconds, milliseconds, perSecond } from "../table.mjs";
 
-const FEW = 1_000;
-const MANY = 100_000;
-const MANY_QUICK = 10_000;
 const STARTS = 100;
-const A_BATCH = 500;
 
 export const jobs = {
-  title: "jobs on SQLite: no-op jobs through one worker, and a start and its end while many wait",
+  title: "jobs on SQLite, beside plainjob: no-op jobs, adding to start, and a start while many wait",
   async measure({ quick }) {
-    return inScratch(async (newFolder) => [await through(newFolder, quick), await whileManyWait(newFolder, quick)]);
+    return inScratch(async (newFolder) => {
+      const open = {
+        ours: () => openHoldfastQueue(`sqlite:${newFolder()}/jobs.db`),
+        peer: () => openPlainjob(`${newFolder()}/jobs.db`),
+      };
+      return [
+        await through(open, "plainjob", { atLeast: 0.5 }, quick),
+        await soonEnough(open.ours, quick),
+        ...(await whileManyWait(() => `sqlite:${newFolder()}/jobs.db`, quick)),
+      ];
+    });
   },
 };
 
-async function through(newFolder, quick) {
-  const count = quick ? 500 : 2_000;
-  const rates = await interleave(["ours"], { rounds: quick ? 3 : 7, warmUps: 1 }, async () => {
-    const holdfast = await open(newFolder());
-    const queue = openJobs(holdfast);
-    await queue.setCaps({ maxGlobalJobs: 50, maxJobsPerProject: 20 });
-    await fill(holdfast, count, (at) => `p${at % 10}`);
-    const startedAt = performance.now();
-    let done = 0;
-    const over = new Promise((resolve) => {
-      queue.define("noop", {}, () => {
-        done += 1;
-        if (done === count) resolve();
-      });
-    });
-    const worker = queue.work({ concurrency: 10 });
-    await over;
-    await worker.stop();
-    const rate = (count / (performance.now() - startedAt)) * 1_000;
-    await holdfast.close();
-    return rate;
-  });
-  const ours = perSecond(median(rates.get("ours")));
-  return { what: `${count} no-op jobs, ten at once, settled durably`, ours, peer: "", ratio: null, goal: null };
-}
+export const jobsOnPostgres = {
+  title: "jobs on PostgreSQL, beside graphile-worker: no-op jobs, adding to start, and a start while many wait",
+  async measure({ quick }) {
+    const newStore = await openServer();
+    const open = {
+      ours: async () => openHoldfastQueue(await newStore(true)),
+      peer: async () => openGraphile(await newStore(false)),
+    };
+    return [
+      await through(open, "graphile-worker", { atLeast: 1 }, quick),
+      await soonAsPeer(open, quick),
+      ...(await whileManyWait(() => newStore(true), quick)),
+    ];
+  },
+};
 
-async function whileManyWait(newFolder, quick) {
-  const many = quick ? MANY_QUICK : MANY;
-  const stores = { few: await crowded(newFolder(), FEW), many: await crowded(newFolder(), many) };
-  const times = await interleave(["few", "many"], { rounds: quick ? 5 : 15, warmUps: 1 }, (name) =>
-    starts(stores[name]),
-  );
-  for (const holdfast of Object.values(stores)) await holdfast.close();
-  return {
-    what: `start and settle with ${many.toLocaleString("en-US")} waiting : with ${FEW.toLocaleString("en-US")}`,
-    ours: microseconds(median(times.get("many"))),
-    peer: microseconds(median(times.get("few"))),
-    ratio: ratioOf(times.get("many"), times.get("few")),
-    goal: { atMost: 1.3 },
+/** Not in the usual scratch folder, which a server that runs as another user cannot enter. It goes with this process. */
+async function openServer() {
+  const folder = () => mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "holdfast-bench-jobs-"));
+  const server = process.env.HOLDFAST_TEST_POSTGRES_URL ?? startServer(folder(), SAFE, process.pid).url;
+  let made = 0;
+  return async (isOurs) => {
+    made += 1;
+    const name = `bench_jobs_${process.pid}_${made}`;
+    const client = new pg.Client({ connectionString: server });
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    const url = server.replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${name}`);
+    if (isOurs) await migrateStore(url);
+    return url;
   };
 }
 
-async function crowded(folder, count) {
-  const holdfast = await open(folder);
+async function through(open, peer, goal, quick) {
+  const count = quick ? 500 : 3_000;
+  const rates = await interleave(["ours", "peer"], { rounds: quick ? 3 : 7, warmUps: 1 }, async (name) => {
+    const queue = await open[name]();
+    await queue.add(count);
+    const startedAt = performance.now();
+    await queue.drain(count);
+    const rate = (count / (performance.now() - startedAt)) * 1_000;
+    await queue.close();
+    return rate;
+  });
+  return {
+    what: `${count} no-op jobs, ${AT_ONCE} at once : ${peer}`,
+    ours: perSecond(median(rates.get("ours"))),
+    peer: perSecond(median(rates.get("peer"))),
+    ratio: ratioOf(rates.get("ours"), rates.get("peer")),
+    goal,
+  };
+}
+
+async function soonEnough(open, quick) {
+  const queue = await open();
+  const taken = await queue.latency(quick ? 30 : 200);
+  await queue.close();
+  return {
+    what: "from adding a job to its start, an idle worker in the same process",
+    ours: milliseconds(median(taken)),
+    peer: "",
+    ratio: spreadOf(taken),
+    unit: " ms",
+    goal: { atMost: 5 },
+  };
+}
+
+async function soonAsPeer(open, quick) {
+  const queues = { ours: await open.ours(), peer: await open.peer() };
+  const times = await interleave(["ours", "peer"], { rounds: quick ? 3 : 7, warmUps: 1 }, async (name) =>
+    median(await queues[name].latency(quick ? 20 : 100)),
+  );
+  for (const queue of Object.values(queues)) await queue.close();
+  return {
+    what: "from adding a job to its start, an idle worker : graphile-worker",
+    ours: milliseconds(median(times.get("ours"))),
+    peer: milliseconds(median(times.get("peer"))),
+    ratio: ratioOf(times.get("ours"), times.get("peer")),
+    goal: { atMost: 2 },
+  };
+}
+
+async function whileManyWait(newStore, quick) {
+  const [few, many] = [1_000, quick ? 10_000 : 1_000_000];
+  const [fewProjects, manyProjects] = [10, quick ? 1_000 : 10_000];
+  const base = await crowded(await newStore(), few, fewProjects);
+  const stores = {
+    base,
+    jobs: await crowded(await newStore(), many, fewProjects),
+    projects: await crowded(await newStore(), Math.max(few, manyProjects * 2), manyProjects),
+  };
+  const names = Object.keys(stores);
+  const times = await interleave(names, { rounds: quick ? 5 : 15, warmUps: 1 }, (name) => starts(stores[name]));
+  for (const holdfast of Object.values(stores)) await holdfast.close();
+  const row = (name, what) => ({
+    what,
+    ours: microseconds(median(times.get(name))),
+    peer: microseconds(median(times.get("base"))),
+    ratio: ratioOf(times.get(name), times.get("base")),
+    goal: { atMost: 1.3 },
+  });
+  const shown = (value) => value.toLocaleString("en-US");
+  return [
+    row("jobs", `start and settle, ${shown(many)} waiting : ${shown(few)}`),
+    row("projects", `start and settle, ${shown(manyProjects)} projects : ${shown(fewProjects)}`),
+  ];
+}
+
+async function crowded(store, count, projects) {
+  const holdfast = await openHoldfast({ store, owner: "service:bench", heart: "loop" });
   await openJobs(holdfast).setProject("capped", { cap: 0 });
+  await fill(holdfast, count, (at) => (at % 10 > 0 ? "capped" : `p${(at / 10) % projects}`));
   // Whatever is started must be there for every round.
-  await fill(holdfast, count, (at) => (at % 10 > 0 ? "capped" : `p${at % 7}`));
-  await fill(holdfast, STARTS * 20, (at) => `p${at % 7}`);
+  await fill(holdfast, STARTS * 20, (at) => `p${at % projects}`);
   return holdfast;
 }
 
-/** The time of one start and its end, not synced: what is compared is the search. */
+/** The time of one start and its end, not synced where that can be: what is compared is the search. */
 async function starts({ home: { store, party } }) {
   const of = { worker: "w", node: "n", has: ["kind:noop"], concurrency: 1, room: 1, leaseMs: 60_000, party };
+  const ending = { kind: "done", result: null };
   const startedAt = performance.now();
   for (let at = 0; at < STARTS; at += 1) {
     const { runs } = await store.scripts.run(() => turn({ ...of, newToken: newLeaseToken }), { durable: false });
-    for (const { job, fence } of runs)
-      await store.scripts.run(() => settle({ job: job.id, fence, ending: { kind: "done", result: null } }, party), {
-        durable: false,
-      });
+    const settlements = runs.map(({ job, fence }) => ({ job: job.id, fence, ending }));
+    await store.scripts.run(() => settleAll(settlements, party), { durable: false });
   }
   return (performance.now() - startedAt) / STARTS;
 }
-
-function open(folder) {
-  return openHoldfast({ store: `sqlite:${folder}/jobs.db`, owner: "service:bench", heart: "loop" });
-}
-
-async function fill({ home: { store, party } }, count, projectOf) {
-  for (let from = 0; from < count; from += A_BATCH)
-    await store.scripts.run(
-      function* () {
-        for (let at = from; at < Math.min(count, from + A_BATCH); at += 1)
-          yield* enqueue({ ...NOOP, project: projectOf(at) }, party);
-      },
-      { durable: false },
-    );
-}
-
-const NOOP = {
-  kind: "noop",
-  map: null,
-  class: "io",
-  needs: ["kind:noop"],
-  priority: 0,
-  payload: null,
-  locks: [],
-  command: null,
-  uniqueKey: null,
-  maxAttempts: 3,
-  timeoutMs: null,
-  lockWaitMs: 60_000,
-  runAtMs: null,
-};

@@ -45,6 +45,7 @@ const JOBS: readonly Column<JobRecord>[] = [
 ];
 
 function aboutOf(job: JobRecord): string {
+  if (job.cron !== null) return `${job.cron}, next ${job.run_at}`;
   if (job.error !== null) return job.error.message;
   if (job.progress !== null) return JSON.stringify(job.progress);
   return job.unmet_needs.join(" ");
@@ -60,6 +61,8 @@ export function jobText(job: JobRecord, screen: Screen): string {
     ["state", job.state],
     ["project", job.map === null ? job.project : `${job.project}, map ${job.map}`],
     ["class", job.class],
+    ...listed("times", job.cron === null ? [] : [`${job.cron} (${job.time_zone}), next ${job.run_at}`]),
+    ...listed("schedule", job.schedule === null ? [] : [String(job.schedule)]),
     ...listed("nobody has", job.unmet_needs),
     ...listed("needs", job.needs),
     ...listed(

@@ -12,6 +12,7 @@ import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord } from
 import type { ProjectSettings } from "./steps/caps.js";
 import type { NewJob } from "./steps/enqueue.js";
 import type { JobPage } from "./steps/look.js";
+import { nextTime } from "./steps/schedule.js";
 
 /** What a handler is given besides its job. */
 export interface RunTools {
@@ -51,6 +52,10 @@ export interface EnqueueOptions {
   /** Not before this time. */
   readonly at?: Date;
   readonly delay?: Duration;
+  /** Adds a job like this at these times: five fields, or six with seconds. What is added is a schedule. */
+  readonly cron?: string;
+  /** Where the hours of `cron` are those of the wall, such as `Europe/Berlin`. Default UTC. */
+  readonly timeZone?: string;
   /** While a job with this key is not over, adding another gives that one. */
   readonly unique?: string;
   readonly attempts?: number;
@@ -99,6 +104,7 @@ export function parseNewJob(
     timeoutMs: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
     lockWaitMs: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
     runAtMs: runAt(options),
+    ...parseCron(options),
   };
 }
 
@@ -120,6 +126,22 @@ function runAt({ at, delay }: EnqueueOptions): number | null {
   if (at !== undefined && Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
   if (at !== undefined) return at.getTime();
   return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", LATER);
+}
+
+function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "timeZone"> {
+  if (cron === undefined) {
+    if (timeZone !== undefined) throw invalidArgument("timeZone", "is for cron");
+    return { cron: null, timeZone: null };
+  }
+  if (typeof cron !== "string" || cron.length > 256) throw invalidArgument("cron", "text, at most 256");
+  const zone = timeZone ?? "UTC";
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+  } catch {
+    throw invalidArgument("timeZone", `${JSON.stringify(zone)} is no time zone such as Europe/Berlin`);
+  }
+  nextTime(cron, zone, Date.now());
+  return { cron, timeZone: zone };
 }
 
 function parseUnique(key: string): string {

@@ -3,7 +3,7 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import { parseKey } from "../lock/key.js";
 import { profileOf } from "../lock/settings.js";
-import type { Script, Scripts } from "../store/contract.js";
+import type { Script, Scripts, Sql } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
 import { type Caps, parseCaps } from "./cap-names.js";
@@ -16,12 +16,15 @@ import {
   parsePage,
   parseProjectSettings,
 } from "./define.js";
+import { addIn, type PostgresClient } from "./enqueue-in.js";
+import { type EndState, type Keep, parseKeep } from "./keep.js";
 import type { Kind } from "./kind.js";
 import type { JobRecord } from "./model.js";
 import { capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
-import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
+import { cancel, enqueue, type NewJob, retryJob } from "./steps/enqueue.js";
 import type { Project } from "./steps/flows.js";
 import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";
+import { keepNow, setKeep } from "./steps/prune.js";
 import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
 
 /** How often a wait looks; a worker's own settlements are seen sooner. */
@@ -39,7 +42,9 @@ export interface WaitOptions {
 export function openJobs(holdfast: Holdfast): Jobs {
   const { scripts, url } = holdfast.home.store;
   if (scripts === null)
-    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, { next: ["Use a store on SQLite: sqlite:PATH."] });
+    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, {
+      next: ["Use a store on SQLite or PostgreSQL: sqlite:PATH, postgres://…."],
+    });
   return new Jobs(holdfast.home, scripts);
 }
 
@@ -62,11 +67,28 @@ export class Jobs {
 
   /** Adds a job, durably. With `unique`, the one that is there already, if any. */
   async enqueue(kind: string, payload: unknown, options: EnqueueOptions): Promise<JobRecord> {
+    const job = this.#parsed(kind, payload, options);
+    return (await this.#run(() => enqueue(job, this.#home.party))).job;
+  }
+
+  /**
+   * Adds a job in a transaction of yours, with your rows or not at all: `sql` is what `lease.transaction`, `onSettle` or
+   * the DAL gives you, or a client of `pg` with a transaction open. Its number; a promise of it on PostgreSQL.
+   */
+  enqueueIn(
+    sql: Sql | PostgresClient,
+    kind: string,
+    payload: unknown,
+    options: EnqueueOptions,
+  ): number | Promise<number> {
+    return addIn(sql, this.#parsed(kind, payload, options));
+  }
+
+  #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
     const { settings } = this.#home.store;
-    const job = parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
+    return parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
       profileOf(parseKey(key), settings),
     );
-    return (await this.#run(() => enqueue(job, this.#home.party))).job;
   }
 
   /** `E_NOT_FOUND`. */
@@ -116,13 +138,23 @@ export class Jobs {
     return this.#run(() => setProject(project, settings, this.#home.party));
   }
 
+  /** How long jobs are kept when they are over, in milliseconds; null is for good. */
+  async keep(): Promise<Readonly<Record<EndState, number | null>>> {
+    return this.#look(() => keepNow());
+  }
+
+  async setKeep(keep: Keep): Promise<void> {
+    const parsed = parseKeep(keep);
+    await this.#run(() => setKeep(parsed, this.#home.party));
+  }
+
   /** Begins to run jobs of the defined kinds, until it is stopped. */
   work(options: WorkerOptions = {}): Worker {
     return startWorker(this.#home, this.#scripts, this.#kinds, options);
   }
 
   #look<T>(script: () => Script<T>): Promise<T> {
-    return this.#scripts.run(script, { durable: false });
+    return this.#scripts.look(script);
   }
 
   #run<T>(script: () => Script<T>): Promise<T> {

@@ -28,6 +28,11 @@ export interface JobRecord {
   readonly locks: readonly JobLock[];
   readonly command: readonly string[] | null;
   readonly unique_key: string | null;
+  /** Of a schedule: when it adds a job like it. It does not run itself. */
+  readonly cron: string | null;
+  readonly time_zone: string | null;
+  /** The schedule that added it. */
+  readonly schedule: number | null;
   readonly state: JobState;
   readonly attempts: number;
   readonly max_attempts: number;

@@ -17,6 +17,8 @@ import type { Ending, JobError } from "./steps/slots.js";
 const PROGRESS_BYTES = 16 * 1024;
 const RESULT_BYTES = 256 * 1024;
 const TRY_AGAIN_MS = 100;
+/** Not now; nobody knows whether; one of its locks is being committed under. */
+const AGAIN: ReadonlySet<string> = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_LOCK_CONFLICT"]);
 
 /** Why a run was ended that is not its own fault. */
 export class Cancelled extends Error {}
@@ -106,10 +108,7 @@ export class RunInHand {
 
   async #settle(ending: Ending, own: readonly ((sql: Sql) => unknown)[]): Promise<void> {
     const { job, fence } = this.run;
-    const body = (sql: Sql): void => {
-      for (const each of own) each(sql);
-    };
-    const withRows = ending.kind === "done" && own.length > 0 ? { body } : {};
+    const withRows = ending.kind === "done" && own.length > 0 ? { body: oneByOne(own) } : {};
     try {
       await this.#untilReached(() => this.#settler.settle({ job: job.id, fence, ending, ...withRows }));
     } catch (error) {
@@ -124,10 +123,23 @@ export class RunInHand {
         await step();
         return;
       } catch (error) {
-        if (!isHoldfastError(error, "E_STORE_UNAVAILABLE") || this.isLapsed) throw error;
+        // Settling twice does no harm: the second time there is no slot.
+        if (!isHoldfastError(error) || !AGAIN.has(error.code) || this.isLapsed) throw error;
         await sleep(TRY_AGAIN_MS);
       }
   }
+}
+
+function oneByOne(bodies: readonly ((sql: Sql) => unknown)[]): (sql: Sql) => unknown {
+  return (sql) => {
+    if (sql.answersAtOnce) return bodies.map((body) => body(sql)).find(isPromise);
+    return bodies.reduce<Promise<unknown>>((before, body) => before.then(() => body(sql)), Promise.resolve());
+  };
+}
+
+/** A store that answers at once refuses it. */
+function isPromise(value: unknown): boolean {
+  return value instanceof Promise;
 }
 
 /** A handler that does not heed its signal is left to itself: the run is over, and nothing it does is settled. */

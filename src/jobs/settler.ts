@@ -3,9 +3,9 @@
  * is settled by itself, so that none suffers for another. One that writes rows of the caller's own goes alone: its
  * statements must not be made again because of somebody else.
  */
-import type { Party, Script, Scripts } from "../store/contract.js";
+import type { Party, Scripts } from "../store/contract.js";
 import { isHoldfastError } from "../support/errors.js";
-import { type Settlement, settle } from "./steps/settle.js";
+import { type Settlement, settle, settleAll } from "./steps/settle.js";
 
 interface Waiting {
   readonly settlement: Settlement;
@@ -14,6 +14,8 @@ interface Waiting {
 }
 
 const MOST_AT_ONCE = 100;
+/** Each by itself would fare no better. */
+const HOPELESS = ["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN"] as const;
 
 export class Settler {
   readonly #scripts: Scripts;
@@ -46,17 +48,12 @@ export class Settler {
   }
 
   async #together(batch: readonly Waiting[]): Promise<void> {
-    const party = this.#party;
-    function* all(): Script<boolean[]> {
-      const settled: boolean[] = [];
-      for (const { settlement } of batch) settled.push(yield* settle(settlement, party));
-      return settled;
-    }
+    const settlements = batch.map(({ settlement }) => settlement);
     try {
-      const settled = await this.#scripts.run(all, { durable: true });
+      const settled = await this.#scripts.run(() => settleAll(settlements, this.#party), { durable: true });
       for (const [at, { resolve }] of batch.entries()) resolve(settled[at] === true);
     } catch (error) {
-      const isHopeless = batch.length === 1 || isHoldfastError(error, "E_STORE_UNAVAILABLE");
+      const isHopeless = batch.length === 1 || HOPELESS.some((code) => isHoldfastError(error, code));
       for (const { settlement, resolve, reject } of batch)
         if (isHopeless) reject(error);
         else await this.#alone(settlement).then(resolve, reject);

@@ -17,6 +17,7 @@ import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
 import { Settler } from "./settler.js";
+import { prune } from "./steps/prune.js";
 import { beat } from "./steps/settle.js";
 import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
 
@@ -49,6 +50,8 @@ const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
 const POLL = { atLeastMs: 1, atMostMs: 60_000 };
 const GRACE = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
 const MOST_AT_ONCE = 10_000;
+/** How often jobs that were kept long enough are taken away, and when more are left. */
+const [PRUNE_EVERY_MS, PRUNE_AGAIN_MS] = [60_000, 200];
 /** A cancelled run learns of it with a beat. */
 const LONGEST_BEAT_MS = 2_000;
 
@@ -104,6 +107,14 @@ export function startWorker(
     }
   };
 
+  /** Somebody added a job since the last turn began. */
+  let isWoken = false;
+  let wake: () => void = () => undefined;
+  const listening = scripts.listen(() => {
+    isWoken = true;
+    wake();
+  });
+
   let isBeating = false;
   const beats = setInterval(() => {
     for (const each of inHand) if (each.isLapsed) each.ended.abort(lost(each));
@@ -118,19 +129,34 @@ export function startWorker(
 
   /** What fails is tried again after a pause; nothing but `stop` ends it. */
   const again = async (step: () => Promise<number>): Promise<void> => {
-    const pauseMs = await step().catch((error: unknown) => {
+    const pauseMs = await step().catch(async (error: unknown) => {
       onError(error);
-      return Math.max(pollMs, 500);
+      await sleep(Math.max(pollMs, 500), stopping.signal).catch(() => undefined);
+      return 0;
     });
-    if (pauseMs > 0) await sleep(pauseMs, stopping.signal).catch(() => undefined);
+    if (pauseMs > 0) await pause(pauseMs);
+  };
+
+  const pause = async (ms: number): Promise<void> => {
+    if (isWoken) return;
+    const enough = new AbortController();
+    wake = () => enough.abort();
+    await sleep(ms, AbortSignal.any([enough.signal, stopping.signal])).catch(() => undefined);
+    wake = () => undefined;
   };
 
   const takeTurns = async (): Promise<void> => {
     let isFirst = true;
+    let pruneAt = 0;
     while (!stopping.signal.aborted)
       await again(async () => {
         if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
         isFirst = false;
+        if (performance.now() >= pruneAt) {
+          const isMore = await scripts.run(() => prune(party), { durable: false });
+          pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
+        }
+        isWoken = false;
         const { runs, isBehind } = await takeTurn();
         if (inHand.size >= concurrency) await roomOr(inHand, beatMs, stopping.signal);
         return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;
@@ -151,6 +177,7 @@ export function startWorker(
       await Promise.all([...inHand].map((each) => each.over));
       clearTimeout(late);
       clearInterval(beats);
+      listening[Symbol.dispose]();
       await scripts.run(() => signOff(name), { durable: false }).catch(onError);
     },
   };

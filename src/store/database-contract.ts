@@ -13,6 +13,8 @@ export interface Sql {
   readonly answersAtOnce: boolean;
   /** SQLite: answers at once. */
   rows(statement: string, values?: readonly unknown[]): SqlRow[];
+  /** @internal SQLite, in the store's own file: a statement of ours among the caller's. */
+  ours?(statement: string, values: readonly unknown[]): SqlRow[];
   /** PostgreSQL: await it. */
   query(statement: string, values?: readonly unknown[]): Promise<SqlRow[]>;
 }
@@ -56,11 +58,15 @@ export type Ask =
   | { readonly ask: "fence"; readonly tree: Key }
   | { readonly ask: "acquire"; readonly request: AcquireRequest }
   | { readonly ask: "renew" | "check"; readonly grants: readonly GrantRef[] }
-  /** Ends those that are still there, and says nothing of the others. */
+  /** Ends those that are still there, and says nothing of the others. A server refuses while one of them is being committed under. */
   | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
   /** Gives a place in line back. */
   | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
+  /** Whoever listens is woken once the step is committed. */
+  | { readonly ask: "wake" }
   | { readonly ask: "audit"; readonly entry: ScriptEntry }
+  /** What the store can do by itself in one go, by name; answered with undefined where it cannot. */
+  | { readonly ask: "express"; readonly name: string; readonly values: Readonly<Record<string, unknown>> }
   /** Statements of the caller's own, in the same step. */
   | { readonly ask: "caller"; readonly body: (sql: Sql) => unknown };
 
@@ -78,4 +84,8 @@ export type Script<T> = Generator<Ask, T, unknown>;
 export interface Scripts {
   /** Runs the script in one atomic step. It may begin anew, after all it had done was undone. */
   run<T>(script: () => Script<T>, options: { readonly durable: boolean }): Promise<T>;
+  /** A script that asks for rows and the time only, and changes nothing: all of it is of one moment, and blocks nobody. */
+  look<T>(script: () => Script<T>): Promise<T>;
+  /** Calls back, perhaps too often, when a script asked for `wake`: on SQLite those of this process, on a server all. */
+  listen(onWake: () => void): Disposable;
 }

@@ -78,6 +78,8 @@ export interface Ledger {
 export interface Scripting {
   /** As `transact`, on any tree. `body` may run more than once, each time after all it had done was undone. */
   transact<T>(body: (step: ScriptStep) => T, isDurable: boolean): Promise<T>;
+  /** Reads at one moment, beside whoever writes. */
+  look<T>(body: (step: Pick<ScriptStep, "now" | "rows">) => T): Promise<T>;
 }
 
 export interface ScriptStep {

@@ -30,8 +30,11 @@ import { nestedIn, release } from "./operations/release.js";
 import { renew } from "./operations/renew.js";
 import { settleBefore } from "./operations/settle.js";
 
+/** Who in this process listens, by store. */
+const listening = new Map<string, Set<() => void>>();
+
 export function createScripts(
-  { scripting }: Ledger,
+  { scripting, url }: Ledger,
   context: OperationContext,
   after: { wake(ticket: Ticket): void; sweep(manifests: readonly Manifest[]): void },
 ): Scripts | null {
@@ -45,8 +48,15 @@ export function createScripts(
       }, durable);
       for (const ticket of answers?.woken ?? []) after.wake(ticket);
       after.sweep(answers?.settled ?? []);
+      if (answers?.isAwaited) for (const onWake of [...(listening.get(url) ?? [])]) onWake();
       return result;
     },
+    listen(onWake) {
+      const all = listening.get(url) ?? new Set();
+      listening.set(url, all.add(onWake));
+      return { [Symbol.dispose]: () => all.delete(onWake) };
+    },
+    look: (script) => scripting.look((step) => lookWith(step, script())),
   };
 }
 
@@ -54,6 +64,7 @@ class Answers {
   readonly woken: Ticket[] = [];
   /** Publishes that nobody had finished, on keys that were granted. */
   readonly settled: Manifest[] = [];
+  isAwaited = false;
   readonly #step: ScriptStep;
   readonly #context: OperationContext;
 
@@ -99,6 +110,11 @@ class Answers {
         return this.#release(ask.grants, ask.party);
       case "audit":
         return this.#step.apply({ audit: [draftOf(ask.entry, this.#step)] });
+      case "wake":
+        this.isAwaited = true;
+        return undefined;
+      case "express":
+        return undefined;
       case "caller":
         return this.#step.caller(ask.body);
     }
@@ -136,6 +152,15 @@ class Answers {
   }
 }
 
+function lookWith<T>(step: Pick<ScriptStep, "now" | "rows">, script: Script<T>): T {
+  for (let next = script.next(); ; ) {
+    if (next.done) return next.value;
+    const { value: ask } = next;
+    if (ask.ask !== "rows" && ask.ask !== "time") throw new RangeError(`a look asks for ${ask.ask}`);
+    next = script.next(ask.ask === "rows" ? step.rows(ask.sql, ask.values) : timeOf(step));
+  }
+}
+
 /** Says of an error that nothing had been changed when it was thrown. */
 class Refusal extends Error {}
 
@@ -151,7 +176,7 @@ function refOf({ resource, lockId, tokenHash }: Grant): GrantRef {
   return { resource, lockId, tokenHash };
 }
 
-function timeOf({ now }: ScriptStep): StepTime {
+function timeOf({ now }: Pick<ScriptStep, "now">): StepTime {
   return { ms: now.bootMs, epoch: now.bootId, wallMs: now.wallMs };
 }
 

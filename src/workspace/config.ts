@@ -1,7 +1,7 @@
 /** `holdfast.config.json` beside `.holdfast/`: read whole, checked field by field, and a field nobody knows is refused. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Caps, parseCaps } from "../jobs/cap-names.js";
+import { type JobSettings, parseJobSettings } from "../jobs/settings.js";
 import type { Duration } from "../lease/duration.js";
 import { parseOwner } from "../lease/options.js";
 import type { Profile } from "../lock/grant.js";
@@ -26,8 +26,8 @@ export interface Config {
   /** Rules of the workspace's own, beside the shipped ones. */
   readonly policy?: Policy;
   readonly deployment?: Deployment;
-  /** Caps of jobs; `holdfast worker` writes them into the store when it starts. */
-  readonly jobs?: Caps;
+  /** Caps of jobs, and how long they are kept; `holdfast worker` writes them into the store when it starts. */
+  readonly jobs?: JobSettings;
   /** Whether shared worktrees may be restored in place. */
   readonly sharedInPlace?: boolean;
 }
@@ -58,7 +58,7 @@ const FIELDS: Readonly<Record<keyof Config, Check>> = {
   policy: (value) => asChecked(() => checkPolicy(value)),
   deployment: (value) =>
     value === "single-node" || value === "multi-node" ? null : "is to be single-node or multi-node",
-  jobs: (value) => asChecked(() => parseCaps(value)),
+  jobs: (value) => asChecked(() => parseJobSettings(value)),
   sharedInPlace: (value) => (typeof value === "boolean" ? null : "is to be true or false"),
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Hands } from "./hands.js";
-import { Place } from "./place.js";
+import { Place, STORES } from "./place.js";
 
 /** As if each run had taken this long: what it began at is moved back. */
 async function serve(hands: Hands, starts: number, tookMs: (project: string) => number): Promise<Map<string, number>> {
@@ -17,13 +17,13 @@ async function serve(hands: Hands, starts: number, tookMs: (project: string) => 
   return served;
 }
 
-async function addMany(hands: Hands, project: string, count: number): Promise<void> {
-  for (let at = 0; at < count; at += 1) await hands.add({ project });
+function addMany(hands: Hands, project: string, count: number): Promise<void> {
+  return hands.addMany(count, { project });
 }
 
-describe("JOB-3: fair between projects", () => {
+describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
   it("a project's first job is not delayed by the 500 of another", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await addMany(hands, "many", 500);
     await serve(hands, 20, () => 10_000);
@@ -33,7 +33,7 @@ describe("JOB-3: fair between projects", () => {
   });
 
   it("a project that was idle is owed nothing for it", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await addMany(hands, "busy", 60);
     await serve(hands, 30, () => 10_000);
@@ -44,7 +44,7 @@ describe("JOB-3: fair between projects", () => {
   });
 
   it("served time goes by weight, one to three", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await hands.setProject("heavy", { weight: 3 });
     await addMany(hands, "heavy", 100);
@@ -56,7 +56,7 @@ describe("JOB-3: fair between projects", () => {
   });
 
   it("what counts is time, not the number of jobs: long ones are started less often", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await addMany(hands, "long", 100);
     await addMany(hands, "short", 100);
@@ -67,7 +67,7 @@ describe("JOB-3: fair between projects", () => {
   });
 
   it("a project at its cap holds nobody back, and goes on where it was", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await hands.setProject("capped", { cap: 1 });
     await addMany(hands, "capped", 50);
@@ -80,9 +80,9 @@ describe("JOB-3: fair between projects", () => {
   });
 });
 
-describe("JOB-2: caps", () => {
+describe.each(STORES)("JOB-2: caps, on %s", (on) => {
   it("hold when others are changed, and a lowered one lets what runs go on", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await hands.setProject("capped", { cap: 2 });
     await addMany(hands, "capped", 5);

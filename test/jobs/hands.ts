@@ -6,7 +6,7 @@ import type { JobRecord, JobRun } from "../../src/jobs/model.js";
 import { rows } from "../../src/jobs/steps/ask.js";
 import { type ProjectSettings, setCaps, setProject } from "../../src/jobs/steps/caps.js";
 import { cancel, enqueue, retryJob } from "../../src/jobs/steps/enqueue.js";
-import { beat, type Pulse, settle } from "../../src/jobs/steps/settle.js";
+import { beat, type Pulse, settleAll } from "../../src/jobs/steps/settle.js";
 import type { Ending } from "../../src/jobs/steps/slots.js";
 import { type TurnOf, turn } from "../../src/jobs/steps/turn.js";
 import type { Key } from "../../src/lock/key.js";
@@ -41,13 +41,23 @@ export class Hands {
     return (await this.run(() => enqueue(job, this.#party))).job;
   }
 
+  /** Many in one step. */
+  async addMany(count: number, options: EnqueueOptions): Promise<void> {
+    const [job, party] = [parseNewJob("k", null, options, {}, () => "default"), this.#party];
+    await this.run(function* () {
+      for (let at = 0; at < count; at += 1) yield* enqueue(job, party);
+    });
+  }
+
   async turn(of: Partial<TurnOf> = {}): Promise<readonly JobRun[]> {
     const full = { worker: "w", node: "n", has: ["kind:k"], concurrency: 100, room: 1, leaseMs: 30_000, ...of };
     return (await this.run(() => turn({ party: this.#party, newToken: newLeaseToken, ...full }))).runs;
   }
 
   settle({ job, fence }: JobRun, ending: Ending = DONE): Promise<boolean> {
-    return this.run(() => settle({ job: job.id, fence, ending }, this.#party));
+    return this.run(() => settleAll([{ job: job.id, fence, ending }], this.#party)).then(
+      ([isSettled]) => isSettled === true,
+    );
   }
 
   beat({ job, fence }: JobRun): Promise<Pulse[]> {
@@ -86,6 +96,30 @@ export class Hands {
     const page = { tree: "jobs" as Key, afterSeq: 0, limit: 1_000 };
     const entries = await this.#holdfast.home.store.reader.audit(page);
     return entries.filter(({ resource }) => resource === `jobs/${id}`).map(({ details }) => details);
+  }
+
+  get isOnServer(): boolean {
+    return !this.#holdfast.home.store.url.startsWith("sqlite:");
+  }
+
+  /** Ids of the locks that are held, in order; only of jobs, or all. */
+  async locks({ ofJobs = false } = {}): Promise<string[]> {
+    const table = this.isOnServer ? "holdfast.grants" : "dal_locks";
+    const held = await this.rows<{ lock_id: string; owner: string }>(`SELECT lock_id, owner FROM ${table}`);
+    const wanted = ofJobs ? held.filter(({ owner }) => owner.startsWith("job:")) : held;
+    return wanted.map((lock) => lock.lock_id).sort();
+  }
+
+  /** Ids of the locks that slots know of, in order. */
+  async locksOfSlots(): Promise<string[]> {
+    const slots = await this.rows<{ grants: string }>("SELECT grants FROM job_slots");
+    const all = slots.flatMap(({ grants }) => JSON.parse(grants) as { lockId: string }[]);
+    return all.map(({ lockId }) => lockId).sort();
+  }
+
+  /** How many places in line there are. */
+  async tickets(): Promise<number> {
+    return (await this.rows(`SELECT 1 FROM ${this.isOnServer ? "holdfast.tickets" : "tickets"}`)).length;
   }
 
   async state(id: number): Promise<string | undefined> {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { Place } from "./place.js";
+import type { Sql } from "../../src/store/contract.js";
+import { Place, STORES } from "./place.js";
 
 const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
 
-describe("JOB-1: jobs", () => {
+describe.each(STORES)("JOB-1: jobs, on %s", (on) => {
   it("are run by a worker that knows their kind, and keep what it returns", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("double", {}, (job) => (job.payload as number) * 2);
     const { id } = await jobs.enqueue("double", 21, P);
@@ -16,7 +17,7 @@ describe("JOB-1: jobs", () => {
   });
 
   it("that fail are tried again as often as they may, and keep the reason", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     let runs = 0;
     jobs.define("fails", { attempts: 2 }, () => {
@@ -33,7 +34,7 @@ describe("JOB-1: jobs", () => {
   });
 
   it("with the same unique key are one while it is not over", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("once", {}, () => null);
     const first = await jobs.enqueue("once", 1, { ...P, unique: "k" });
@@ -45,7 +46,7 @@ describe("JOB-1: jobs", () => {
   });
 
   it("JOB-7: run by priority, not before their time, and are cancelled before and while they run", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     const order: unknown[] = [];
     jobs.define("note", {}, (job) => order.push(job.payload));
@@ -67,7 +68,7 @@ describe("JOB-1: jobs", () => {
   });
 
   it("that run too long are ended", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("hang", { timeout: 50, attempts: 1 }, () => new Promise(() => undefined));
     place.work(jobs);
@@ -76,7 +77,7 @@ describe("JOB-1: jobs", () => {
   });
 
   it("JOB-8: whose needs no worker here meets wait for one that does", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("reach", {}, () => "reached");
     const { id } = await jobs.enqueue("reach", null, { ...P, needs: ["fs:projects-a"] });
@@ -89,9 +90,9 @@ describe("JOB-1: jobs", () => {
   });
 });
 
-describe("JOB-4: a job's locks", () => {
+describe.each(STORES)("JOB-4: a job's locks, on %s", (on) => {
   it("are the same locks as everywhere: it waits for whoever holds them, and holds back nobody else", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [jobs, holdfast] = [await place.jobs(), await place.holdfast("agent:a")];
     const lock = { resource: "project:alpha/map:m1", mode: "write" } as const;
     jobs.define("edit", {}, async (_, { lease }) => lease?.commit(() => "written"));
@@ -107,7 +108,7 @@ describe("JOB-4: a job's locks", () => {
   });
 
   it("are given back as soon as the job says so, and it is done all the same", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [jobs, holdfast] = [await place.jobs(), await place.holdfast("agent:a")];
     jobs.define("edit", { attempts: 1 }, async (_, { lease, release }) => {
       await lease?.commit(() => undefined);
@@ -120,7 +121,7 @@ describe("JOB-4: a job's locks", () => {
   });
 
   it("are given up after their time limit, with the reason", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [jobs, holdfast] = [await place.jobs(), await place.holdfast("agent:a")];
     jobs.define("edit", { attempts: 1 }, () => null);
     await holdfast.acquire("k");
@@ -132,33 +133,35 @@ describe("JOB-4: a job's locks", () => {
   });
 
   it("cannot be keys that only a person ends", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     const odd = jobs.enqueue("edit", null, { ...P, locks: [{ resource: "k", mode: "exclusive" as never }] });
     await expect(odd).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 });
 
-describe("JOB-5: settling", () => {
+describe.each(STORES)("JOB-5: settling, on %s", (on) => {
   it("writes the caller's rows with the job's end, or neither", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [jobs, holdfast] = [await place.jobs(), await place.holdfast("user:ann")];
     const lease = await holdfast.acquire("rows");
-    await lease.transaction((sql) => sql.rows("CREATE TABLE ends (job INTEGER)"));
+    const say = (sql: Sql, text: string) => (sql.answersAtOnce ? sql.rows(text) : sql.query(text));
+    await lease.transaction((sql) => say(sql, "DROP TABLE IF EXISTS ends"));
+    await lease.transaction((sql) => say(sql, "CREATE TABLE ends (job INTEGER)"));
     jobs.define("row", { attempts: 1 }, (job, { onSettle }) => {
-      onSettle((sql) => sql.rows("INSERT INTO ends VALUES (?)", [job.id]));
-      if (job.payload === "bad") onSettle((sql) => sql.rows("INSERT INTO nowhere VALUES (1)"));
+      onSettle((sql) => say(sql, `INSERT INTO ends VALUES (${job.id})`));
+      if (job.payload === "bad") onSettle((sql) => say(sql, "INSERT INTO nowhere VALUES (1)"));
     });
     place.work(jobs);
     const good = await jobs.enqueue("row", "good", P);
     const bad = await jobs.enqueue("row", "bad", P);
     expect((await jobs.wait(good.id, WAIT)).state).toBe("done");
     expect((await jobs.wait(bad.id, WAIT)).state).toBe("failed");
-    expect(await lease.transaction((sql) => sql.rows("SELECT job FROM ends"))).toEqual([{ job: good.id }]);
+    expect(await lease.transaction((sql) => say(sql, "SELECT job FROM ends"))).toEqual([{ job: good.id }]);
   });
 
   it("is refused when a lock of the run was lost meanwhile", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [jobs, admin] = [await place.jobs(), await place.holdfast("admin:ann")];
     jobs.define("edit", { attempts: 1 }, () => admin.break("k", { reason: "test" }));
     place.work(jobs);
@@ -167,9 +170,9 @@ describe("JOB-5: settling", () => {
   });
 });
 
-describe("JOB-6: commands", () => {
+describe.each(STORES)("JOB-6: commands, on %s", (on) => {
   it("run in a group of their own, keep their output, and fail with their exit code", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     place.work(jobs, { commands: true });
     const good = await jobs.enqueue("sh", null, { ...P, command: ["sh", "-c", "echo out; echo $HOLDFAST_JOB"] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JobRun } from "../../src/jobs/model.js";
 import { sleep } from "../../src/support/deadline.js";
 import type { Hands } from "./hands.js";
-import { Place } from "./place.js";
+import { Place, STORES } from "./place.js";
 
 const K = { resource: "k", mode: "write" } as const;
 const OTHER = { resource: "other", mode: "write" } as const;
@@ -20,23 +20,23 @@ async function started(hands: Hands, id: number): Promise<JobRun> {
   throw new Error(`job ${id} was not started`);
 }
 
-describe("JOB-4: a job that steps aside", () => {
+describe.each(STORES)("JOB-4: a job that steps aside, on %s", (on) => {
   it("gives its place in the lock's line back when it is cancelled", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const held = await agent.acquire("k");
     const { id } = await hands.add(withLock);
     await hands.turn();
-    expect(await hands.rows("SELECT 1 FROM tickets")).toHaveLength(1);
+    expect(await hands.tickets()).toBe(1);
     await hands.cancel(id);
-    expect(await hands.rows("SELECT 1 FROM tickets")).toHaveLength(0);
+    expect(await hands.tickets()).toBe(0);
     await held.release();
     const next = await agent.acquire("k", { wait: 0 });
     await next.release();
   });
 
   it("calls whoever waits behind it when it is cancelled", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const held = await agent.acquire("k");
     const [first, second] = [await hands.add(withLock), await hands.add(withLock)];
@@ -49,7 +49,7 @@ describe("JOB-4: a job that steps aside", () => {
   });
 
   it("calls whoever waits behind it when it waits for another key, and when it starts", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const held = await agent.acquire("k");
     const first = await hands.add({ project: "alpha", locks: [K, OTHER] });
@@ -65,7 +65,7 @@ describe("JOB-4: a job that steps aside", () => {
   });
 
   it("does not hold back those of a kind that somebody can run", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const held = await agent.acquire("k");
     await hands.add(withLock, "unknown");
@@ -77,7 +77,7 @@ describe("JOB-4: a job that steps aside", () => {
   });
 
   it("asks again by a clock that no change of the calendar moves", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const held = await agent.acquire("k");
     const { id } = await hands.add(withLock);
@@ -89,7 +89,7 @@ describe("JOB-4: a job that steps aside", () => {
   });
 
   it("fails with the reason when waiting would not help, and stops nobody else", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     await agent.acquire("k", { permits: 2 });
     const bad = await hands.add({ ...withLock, attempts: 1 });
@@ -101,7 +101,7 @@ describe("JOB-4: a job that steps aside", () => {
   });
 
   it("waits a bounded time between attempts, however many there were", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     await agent.acquire("k", { permits: 2 });
     const { id } = await hands.add({ ...withLock, attempts: 1_000 });
@@ -112,9 +112,9 @@ describe("JOB-4: a job that steps aside", () => {
   });
 });
 
-describe("JOB-6: a run that is taken back", () => {
+describe.each(STORES)("JOB-6: a run that is taken back, on %s", (on) => {
   it("loses its locks with all that nests in them, and settles nothing any more", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, worker] = [await place.hands(), await place.holdfast("service:w")];
     await hands.add(withLock);
     const [run] = await hands.turn();
@@ -133,7 +133,7 @@ describe("JOB-6: a run that is taken back", () => {
   });
 
   it("JOB-5: does not settle the run that came after it", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await hands.add({ project: "alpha" });
     const [old] = await hands.turn();
@@ -148,7 +148,7 @@ describe("JOB-6: a run that is taken back", () => {
   });
 
   it("is settled once: the second time changes nothing", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     await hands.add({ project: "alpha" });
     const [run] = await hands.turn();
@@ -158,7 +158,7 @@ describe("JOB-6: a run that is taken back", () => {
   });
 
   it("STALE-1: its owner counts as an active job while the slot is not over", async () => {
-    await using place = new Place({ k: "dal" });
+    await using place = new Place(on, { k: "dal" });
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
     const { id } = await hands.add({ project: "alpha" });
     const [run] = await hands.turn({ leaseMs: 3_600_000 });
@@ -166,8 +166,8 @@ describe("JOB-6: a run that is taken back", () => {
     const job = await place.holdfast(`job:${id}`);
     await job.acquire("k", { detached: true, ttl: "1s" });
     const isOver = async (): Promise<boolean> => {
-      const [row] = await hands.rows<{ lease_expires: string }>("SELECT lease_expires FROM dal_locks");
-      return Date.parse(row?.lease_expires ?? "") < Date.now() - 100;
+      const [lock] = await agent.list();
+      return Date.parse(lock?.lease_expires_at ?? "") < Date.now() - 100;
     };
     await expect.poll(isOver, { timeout: 240_000 }).toBe(true);
     await expect(agent.acquire("k", { wait: 0 })).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
@@ -176,11 +176,11 @@ describe("JOB-6: a run that is taken back", () => {
   });
 });
 
-describe("JOB-1: jobs whose time has come", () => {
+describe.each(STORES)("JOB-1: jobs whose time has come, on %s", (on) => {
   it("are called by the hundred, so that another project's is not kept waiting", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
-    for (let at = 0; at < 120; at += 1) await hands.add({ project: "many", delay: "1h" });
+    await hands.addMany(120, { project: "many", delay: "1h" });
     const one = await hands.add({ project: "one", delay: "2h" });
     await hands.later();
     const runs = await hands.turn({ room: 2 });
@@ -188,7 +188,7 @@ describe("JOB-1: jobs whose time has come", () => {
   });
 
   it("of a unique key that another has meanwhile are not tried again beside it", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const hands = await place.hands();
     const first = await hands.add({ project: "alpha", unique: "u" });
     await hands.cancel(first.id);

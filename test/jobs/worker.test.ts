@@ -3,7 +3,7 @@ import { openJobs } from "../../src/jobs/jobs.js";
 import { Settler } from "../../src/jobs/settler.js";
 import type { Scripts } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
-import { Place } from "./place.js";
+import { Place, STORES } from "./place.js";
 
 const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
@@ -23,15 +23,17 @@ async function shaky(place: Place) {
       }
       return scripts.run(script, options);
     },
+    look: (script) => scripts.look(script),
+    listen: (onWake) => scripts.listen(onWake),
   };
   const store = Object.create(home.store, { scripts: { value: failing } });
   const jobs = openJobs(Object.create(holdfast, { home: { value: { ...home, store } } }));
   return { jobs, trouble };
 }
 
-describe("JOB-5: settlements that come together", () => {
+describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
   it("do not suffer for one that is refused", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const [hands, admin, holdfast] = [await place.hands(), await place.holdfast("admin:a"), await place.holdfast()];
     const { store, party } = holdfast.home;
     if (store.scripts === null) throw new RangeError("no jobs");
@@ -51,9 +53,9 @@ describe("JOB-5: settlements that come together", () => {
   });
 });
 
-describe("JOB-6: a worker", () => {
+describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
   it("ends its runs by itself when no beat got through for a lease", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const { jobs, trouble } = await shaky(place);
     const reasons: unknown[] = [];
     jobs.define("hang", { attempts: 1 }, (_, { signal }) => {
@@ -74,7 +76,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("settles a run as done although the store was away for a while", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const { jobs, trouble } = await shaky(place);
     jobs.define("work", { attempts: 1 }, () => {
       trouble.isOn = true;
@@ -88,7 +90,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("tries again to begin when the store was away at first, and knows kinds that are defined later", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const { jobs, trouble } = await shaky(place);
     const { id } = await jobs.enqueue("late", null, P);
     trouble.isOn = true;
@@ -101,7 +103,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("is not brought down by progress or a result that is no JSON", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("odd", { attempts: 1 }, (job, { progress }) => (job.payload === "progress" ? progress(1n) : 1n));
     const odd = await Promise.all(["progress", "result"].map((which) => jobs.enqueue("odd", which, P)));
@@ -111,7 +113,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("hands back what runs when it is stopped, and the attempt does not count", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     const { id } = await jobs.enqueue("sh", null, { ...P, command: ["sh", "-c", "trap '' TERM; echo up; sleep 600"] });
     const worker = place.work(jobs, { commands: true });
@@ -121,7 +123,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("JOB-8: shows what no worker that is there can run", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     jobs.define("reach", {}, () => null);
     const { id } = await jobs.enqueue("reach", null, { ...P, needs: ["fs:projects-a"] });
@@ -136,7 +138,7 @@ describe("JOB-6: a worker", () => {
   });
 
   it("refuses odd arguments before anything is written", async () => {
-    await using place = new Place();
+    await using place = new Place(on);
     const jobs = await place.jobs();
     const k = { resource: "k", mode: "read" } as const;
     const odd: [string, () => unknown][] = [

@@ -23,6 +23,8 @@ function optionsOf({ flags, rest }: Context): EnqueueOptions {
     ...(flags.has("class") ? { class: flags.text("class") as JobClass } : {}),
     ...text("priority"),
     ...text("delay"),
+    ...text("cron"),
+    ...text("timeZone", "time-zone"),
     ...text("unique"),
     ...text("attempts"),
     ...text("timeout"),

@@ -9,7 +9,11 @@ export async function run(context: Context): Promise<Outcome> {
   const { config } = context.workspace();
   const [concurrency, lease, node] = [flags.integer("concurrency"), flags.text("lease"), flags.text("node")];
   const jobs = await openTheJobs(context);
-  if (config.jobs !== undefined) await jobs.setCaps(config.jobs);
+  if (config.jobs !== undefined) {
+    const { keep, ...caps } = config.jobs;
+    await jobs.setCaps(caps);
+    if (keep !== undefined) await jobs.setKeep(keep);
+  }
   let told = "";
   const worker = jobs.work({
     commands: true,

@@ -30,6 +30,13 @@ export const JOBS: readonly CommandRow[] = [
       { name: "priority", type: "integer", help: "higher goes first, within its project; default 0" },
       { name: "at", type: "time", help: "not before this time" },
       { name: "delay", type: "duration", help: "not before this long from now" },
+      {
+        name: "cron",
+        type: "text",
+        value: "TIMES",
+        help: "adds a job like this at these times, such as '0 3 * * *'; cancel ends it",
+      },
+      { name: "time-zone", type: "text", value: "ZONE", help: "of --cron, such as Europe/Berlin; default UTC" },
       { name: "unique", type: "text", value: "NAME", help: "while a job of this name is not over, gives that one" },
       { name: "attempts", type: "integer", help: "how often it may fail; default 3" },
       { name: "timeout", type: "duration", help: "a run that takes longer is ended and has failed" },
@@ -39,6 +46,7 @@ export const JOBS: readonly CommandRow[] = [
     rest: { name: "CMD", help: "the command and its arguments", optional: true },
     examples: [
       ["holdfast job add render --project alpha -- ./render.sh m1", "a command"],
+      ["holdfast job add report --project alpha --cron @daily --unique report -- ./report.sh", "once a day"],
       ["holdfast job add edit --project alpha --map m1 --lock project:alpha/map:m1:write -- ./edit.sh", "with a lock"],
     ],
     load: () => import("../commands/job-add.js"),

@@ -34,6 +34,11 @@ export function* releaseLocks(grants: readonly GrantRef[], party: Party): Script
   if (grants.length > 0) yield { ask: "release", grants, party };
 }
 
+/** Undefined where the store cannot do it in one go: then it is done step by step. */
+export function* express<R>(name: string, values: Readonly<Record<string, unknown>>): Script<R | undefined> {
+  return (yield { ask: "express", name, values }) as R | undefined;
+}
+
 /** Every change of a job is on record. */
 export function* tell(
   party: Party,

@@ -31,7 +31,7 @@ export interface ProjectSettings {
 }
 
 export function* setProject(name: string, { cap, mapCap, weight }: ProjectSettings, party: Party): Script<Project> {
-  yield* rows("INSERT OR IGNORE INTO job_projects VALUES (?1, NULL, NULL, 1, 0, 0, 0)", name);
+  yield* rows("INSERT INTO job_projects VALUES (?1, NULL, NULL, 1, 0, 0, 0) ON CONFLICT DO NOTHING", name);
   if (cap !== undefined) yield* rows("UPDATE job_projects SET cap = ?1 WHERE project = ?2", cap, name);
   if (mapCap !== undefined) yield* rows("UPDATE job_projects SET map_cap = ?1 WHERE project = ?2", mapCap, name);
   if (weight !== undefined) yield* rows("UPDATE job_projects SET weight = ?1 WHERE project = ?2", weight, name);

@@ -2,11 +2,13 @@
 import type { Party, Script } from "../../store/contract.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { JobClass, JobLock, JobRecord } from "../model.js";
-import { one, rows, tell, the, time } from "./ask.js";
+import { express, one, rows, tell, the, time } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
+import { insertJob, type NewRow } from "./insert-job.js";
 import type { JobRow } from "./job-row.js";
 import { leaveLine } from "./lock-line.js";
 import { shownJob } from "./look.js";
+import { addSchedule, admit, nextTime } from "./schedule.js";
 
 export interface NewJob {
   readonly kind: string;
@@ -24,6 +26,9 @@ export interface NewJob {
   readonly lockWaitMs: number;
   /** Not before; null is now. */
   readonly runAtMs: number | null;
+  /** Comes again at these times. */
+  readonly cron: string | null;
+  readonly timeZone: string | null;
 }
 
 export interface Enqueued {
@@ -33,41 +38,56 @@ export interface Enqueued {
 }
 
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
-  if (job.uniqueKey !== null) {
+  const quick = yield* quickly(job, party);
+  if (quick !== undefined) return { job: yield* shownJob(quick.row), isNew: quick.is_new };
+  if (job.uniqueKey !== null && job.cron === null) {
     const there = yield* withKey(job.uniqueKey);
     if (there !== undefined) return { job: yield* shownJob(there), isNew: false };
   }
   const now = yield* time();
-  const needs = JSON.stringify([...job.needs].sort());
-  const { flow } = yield* flowFor(job.project, job.class, needs);
-  const runAt = job.runAtMs ?? now.wallMs;
-  const state = runAt > now.wallMs ? "scheduled" : "ready";
-  const row = yield* the<JobRow>(
-    `INSERT INTO jobs (kind, project, map, class, needs, flow, is_map, priority, payload, locks, command, unique_key,
-       max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14, ?15, ?16, ?17, 0, ?18) RETURNING *`,
-    job.kind,
-    job.project,
-    job.map,
-    job.class,
-    needs,
-    flow,
-    job.map === null ? 0 : 1,
-    job.priority,
-    JSON.stringify(job.payload ?? null),
-    JSON.stringify(job.locks),
-    job.command === null ? null : JSON.stringify(job.command),
-    job.uniqueKey,
-    job.maxAttempts,
-    job.timeoutMs,
-    job.lockWaitMs,
-    state,
-    Math.floor(runAt),
-    Math.floor(now.wallMs),
-  );
-  if (state === "ready") yield* refresh(job.project);
-  yield* tell(party, row.job, null, { change: "added", kind: job.kind, project: job.project });
-  return { job: yield* shownJob(row), isNew: true };
+  const row = rowOf(job, now.wallMs);
+  const { flow } = yield* flowFor(row.project, row.class, row.needs);
+  if (row.cron !== null) return { job: yield* shownJob(yield* addSchedule({ ...row, flow }, party, now)), isNew: true };
+  const added = yield* insertJob({ ...row, flow });
+  if (added.state === "ready") yield* refresh(job.project);
+  yield* tell(party, added.job, null, { change: "added", kind: job.kind, project: job.project });
+  return { job: yield* shownJob(added), isNew: true };
+}
+
+/** As its row, not yet in a flow. */
+export function rowOf(job: NewJob, wallMs: number): NewRow {
+  const runAt = job.runAtMs ?? wallMs;
+  return {
+    kind: job.kind,
+    project: job.project,
+    map: job.map,
+    class: job.class,
+    needs: JSON.stringify([...job.needs].sort()),
+    flow: 0,
+    priority: job.priority,
+    payload: JSON.stringify(job.payload ?? null),
+    locks: JSON.stringify(job.locks),
+    command: job.command === null ? null : JSON.stringify(job.command),
+    unique_key: job.uniqueKey,
+    max_attempts: job.maxAttempts,
+    timeout_ms: job.timeoutMs,
+    lock_wait_ms: job.lockWaitMs,
+    state: runAt > wallMs ? "scheduled" : "ready",
+    run_at: Math.floor(runAt),
+    created_at: Math.floor(wallMs),
+    cron: job.cron,
+    time_zone: job.timeZone,
+    schedule: null,
+  };
+}
+
+/** As one call, where the store can do that. */
+function* quickly(job: NewJob, party: Party): Script<{ readonly row: JobRow; readonly is_new: boolean } | undefined> {
+  if (job.cron !== null) return undefined;
+  const now = yield* time();
+  const spec = JSON.stringify(rowOf(job, now.wallMs));
+  const values = { spec, owner: party.owner, holder_id: party.holderId, now: now.ms };
+  return yield* express("job_add", values);
 }
 
 /** The job that has this unique key now. */
@@ -80,8 +100,9 @@ function* withKey(uniqueKey: string): Script<JobRow | undefined> {
 
 /** The state a job goes to by other means than a run: cancelled before it ran, or put back into the queue. */
 export function* cancel(id: number, party: Party): Script<JobRecord | null> {
-  const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
-  if (row === undefined) return null;
+  const found = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
+  if (found === undefined) return null;
+  const row = found.flow === 0 ? yield* admit(found, party) : found;
   const now = yield* time();
   if (row.state === "running") {
     if (row.cancelling === 0) {
@@ -112,11 +133,13 @@ export function* retryJob(id: number, party: Party): Script<JobRecord | null> {
         details: { job: other.job },
       });
     const now = yield* time();
+    const again = row.cron === null ? now.wallMs : nextTime(row.cron, row.time_zone, now.wallMs);
     yield* rows(
-      `UPDATE jobs SET state = 'ready', attempts = 0, cancelling = 0, error = NULL, result = NULL, ended_at = NULL,
+      `UPDATE jobs SET state = ?3, attempts = 0, cancelling = 0, error = NULL, result = NULL, ended_at = NULL,
          wait_since = NULL, run_at = ?1 WHERE job = ?2`,
-      Math.floor(now.wallMs),
+      Math.floor(again ?? now.wallMs),
       id,
+      row.cron === null ? "ready" : "scheduled",
     );
     yield* refresh(row.project);
     yield* tell(party, id, null, { change: "retried" });

@@ -7,7 +7,7 @@
  * with the least goes first. A project that was idle begins at the clock, so that it neither owes nor is owed anything.
  */
 import type { Script } from "../../store/contract.js";
-import { one, rows, the } from "./ask.js";
+import { express, one, rows, the } from "./ask.js";
 
 export interface Project {
   readonly project: string;
@@ -49,8 +49,8 @@ export function hasRoomForMaps({ map_cap, map_running }: Project): boolean {
 
 /** The flow these jobs belong to, made when there is none yet. */
 export function* flowFor(project: string, jobClass: string, needs: string): Script<Flow> {
-  yield* rows("INSERT OR IGNORE INTO job_projects VALUES (?1, NULL, NULL, 1, 0, 0, 0)", project);
-  yield* rows("INSERT OR IGNORE INTO job_needs VALUES (?1)", needs);
+  yield* rows("INSERT INTO job_projects VALUES (?1, NULL, NULL, 1, 0, 0, 0) ON CONFLICT DO NOTHING", project);
+  yield* rows("INSERT INTO job_needs VALUES (?1) ON CONFLICT DO NOTHING", needs);
   const found = yield* one<Flow>(
     "SELECT * FROM job_flows WHERE project = ?1 AND class = ?2 AND needs = ?3",
     project,
@@ -68,6 +68,7 @@ export function* flowFor(project: string, jobClass: string, needs: string): Scri
 
 /** Brings the states of a project's flows in line with its counters and jobs. */
 export function* refresh(name: string): Script<void> {
+  if ((yield* express("job_refresh", { name })) !== undefined) return;
   const project = yield* projectOf(name);
   const flows = yield* rows<Flow>("SELECT * FROM job_flows WHERE project = ?1", name);
   const wasActive = project.running > 0 || flows.some((flow) => flow.state !== "idle");
@@ -80,6 +81,7 @@ export function* refresh(name: string): Script<void> {
     if (!wasActive && state !== "idle") vt = Math.max(vt, (yield* the<{ vt: number }>("SELECT vt FROM job_clock")).vt);
     if (state !== flow.state || vt !== flow.vt)
       yield* rows("UPDATE job_flows SET state = ?1, vt = ?2 WHERE flow = ?3", state, vt, flow.flow);
+    if (state === "ready" && flow.state === "idle") yield { ask: "wake" };
   }
   if (vt !== project.vt) yield* rows("UPDATE job_projects SET vt = ?1 WHERE project = ?2", vt, name);
 }

@@ -34,6 +34,9 @@ export interface JobRow {
   readonly created_at: number;
   readonly started_at: number | null;
   readonly ended_at: number | null;
+  readonly cron: string | null;
+  readonly time_zone: string | null;
+  readonly schedule: number | null;
 }
 
 export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecord {
@@ -49,6 +52,9 @@ export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecor
     locks: JSON.parse(row.locks) as JobLock[],
     command: parsed(row.command) as string[] | null,
     unique_key: row.unique_key,
+    cron: row.cron,
+    time_zone: row.time_zone,
+    schedule: row.schedule,
     state: row.state,
     attempts: row.attempts,
     max_attempts: row.max_attempts,

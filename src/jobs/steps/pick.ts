@@ -25,7 +25,7 @@ export function* pick(has: ReadonlySet<string>): Script<JobRow | null> {
     if (flow === undefined) return null;
     const job = yield* firstOf(flow);
     if (job !== null) {
-      yield* rows("UPDATE job_clock SET vt = max(vt, ?1)", flow.vt);
+      yield* rows("UPDATE job_clock SET vt = ?1 WHERE vt < ?1", flow.vt);
       return job;
     }
     // It has nothing that may start after all: its state is put right, and the next one looked for.

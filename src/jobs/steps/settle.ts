@@ -1,8 +1,8 @@
 /** What a worker does with the runs in its hands: keeping them, and settling them. */
 import type { Party, Script, Sql } from "../../store/contract.js";
 import { isHoldfastError } from "../../support/errors.js";
-import { one, releaseLocks, rows, tell, time } from "./ask.js";
-import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
+import { express, one, releaseLocks, rows, tell, time } from "./ask.js";
+import { type Ending, endRun, errorOf, grantsOf, OF_THIS_RUN, resultOf, type Slot } from "./slots.js";
 
 interface RunRef {
   readonly job: number;
@@ -30,6 +30,27 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
   return yield* endRun(job, fence, ending, party);
 }
 
+/** Several at once, without rows of the caller's own. One whose locks were lost takes all of them back, with its error. */
+export function* settleAll(settlements: readonly Settlement[], party: Party): Script<boolean[]> {
+  const now = yield* time();
+  const told = yield* express<("settled" | "late" | "locks")[]>("job_settle", {
+    jobs: settlements.map(({ job }) => job),
+    fences: settlements.map(({ fence }) => fence),
+    kinds: settlements.map(({ ending }) => ending.kind),
+    results: settlements.map(({ ending }) => resultOf(ending)),
+    errors: settlements.map(({ ending }) => errorOf(ending)),
+    owner: party.owner,
+    holder_id: party.holderId,
+    now: now.ms,
+  });
+  const settled: boolean[] = [];
+  for (const [at, each] of settlements.entries()) {
+    const how = told?.[at] ?? "locks";
+    settled.push(how === "locks" ? yield* settle(each, party) : how === "settled");
+  }
+  return settled;
+}
+
 /** Gives the locks of a run back before it is over. False when the slot is not this run's (any more). */
 export function* letGo({ job, fence }: RunRef, party: Party): Script<boolean> {
   const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
@@ -50,8 +71,17 @@ export type Pulse = "kept" | "cancelling" | "lost";
 /** Extends slots and locks of all these runs. A run that lost its slot or a lock is told so. */
 export function* beat(beats: readonly Beat[]): Script<Pulse[]> {
   const now = yield* time();
+  const told = yield* express<(Pulse | "locks")[]>("job_beat", {
+    jobs: beats.map(({ job }) => job),
+    fences: beats.map(({ fence }) => fence),
+    progress: beats.map(({ progress }) => progress ?? null),
+    now: now.ms,
+  });
   const pulses: Pulse[] = [];
-  for (const each of beats) pulses.push(yield* beatOne(each, now.ms, now.epoch));
+  for (const [at, each] of beats.entries()) {
+    const pulse = told?.[at] ?? "locks";
+    pulses.push(pulse === "locks" ? yield* beatOne(each, now.ms, now.epoch) : pulse);
+  }
   return pulses;
 }
 

@@ -88,8 +88,8 @@ export function* endRun(job: number, fence: number, ending: Ending, party: Party
     next.state,
     next.attempts,
     next.runAt,
-    "result" in ending ? JSON.stringify(ending.result ?? null) : null,
-    ending.kind === "failed" ? JSON.stringify(ending.error) : null,
+    resultOf(ending),
+    errorOf(ending),
     next.isOver ? Math.floor(now.wallMs) : null,
     job,
   );
@@ -100,6 +100,15 @@ export function* endRun(job: number, fence: number, ending: Ending, party: Party
     ...(ending.kind === "failed" ? { error: ending.error } : {}),
   });
   return true;
+}
+
+/** As JSON; null when it has none. */
+export function resultOf(ending: Ending): string | null {
+  return "result" in ending ? JSON.stringify(ending.result ?? null) : null;
+}
+
+export function errorOf(ending: Ending): string | null {
+  return ending.kind === "failed" ? JSON.stringify(ending.error) : null;
 }
 
 function* count({ project, is_map: isMap }: JobRow, by: 1 | -1, servedMs: number): Script<void> {
@@ -116,7 +125,7 @@ function* count({ project, is_map: isMap }: JobRow, by: 1 | -1, servedMs: number
 
 function* learn(kind: string, tookMs: number): Script<void> {
   yield* rows(
-    `INSERT INTO job_kinds VALUES (?1, ?2) ON CONFLICT (kind) DO UPDATE SET typical_ms = typical_ms * ?3 + ?2 * ?4`,
+    `INSERT INTO job_kinds VALUES (?1, ?2) ON CONFLICT (kind) DO UPDATE SET typical_ms = job_kinds.typical_ms * ?3 + ?2 * ?4`,
     kind,
     tookMs,
     1 - LEARNING,

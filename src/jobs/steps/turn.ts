@@ -7,11 +7,14 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Party, Script, StepTime } from "../../store/contract.js";
+import { isHoldfastError } from "../../support/errors.js";
 import type { JobRun } from "../model.js";
-import { rows, time } from "./ask.js";
+import { releaseLocks, rows, time } from "./ask.js";
 import { refresh } from "./flows.js";
 import { pick } from "./pick.js";
-import { endRun, type Slot } from "./slots.js";
+import { quickTurn } from "./quick-turn.js";
+import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
+import { endRun, grantsOf, type Slot } from "./slots.js";
 import { start } from "./start.js";
 
 export interface TurnOf {
@@ -32,20 +35,26 @@ export interface Turn {
   readonly isBehind: boolean;
 }
 
-/** At most this many lapsed slots are taken back in a turn, and this many jobs called whose time has come. */
-const [MOST_TAKEN_BACK, MOST_CALLED] = [50, 500];
+/** At most this many lapsed slots are taken back in a turn. */
+const MOST_TAKEN_BACK = 50;
 /** Jobs that turn out not to have their locks; more of them in a row than this wait for the next turn. */
 const TRIES = 200;
+/** A worker that is believed to be there for this part of its lease need not say so again. */
+const SEEN_ENOUGH = 0.75;
 /** A worker that is long gone is forgotten. */
 const FORGET_WORKER_MS = 3_600_000;
 
 export function* turn(of: TurnOf): Script<Turn> {
   const now = yield* time();
+  const quick = yield* quickTurn(of, now);
+  const runs: JobRun[] = [...(quick?.runs ?? [])];
+  if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
   yield* register(of, now);
   const takenBack = yield* takeBackExpired(of.party, now);
+  const isMoreAdded = yield* admitAdded(of.party);
+  yield* tickDue(of.party, now);
   const called = yield* callDue(now);
   const has = new Set(of.has);
-  const runs: JobRun[] = [];
   let tries = 0;
   for (; runs.length < of.room && tries < TRIES; tries += 1) {
     const picked = yield* pick(has);
@@ -53,19 +62,22 @@ export function* turn(of: TurnOf): Script<Turn> {
     const run = yield* start(picked, of, now);
     if (run !== null) runs.push(run);
   }
-  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || called >= MOST_CALLED || tries === TRIES };
+  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || isMoreAdded || called >= MOST_CALLED || tries === TRIES };
 }
 
 function* register(of: TurnOf, now: StepTime): Script<void> {
   yield* rows("DELETE FROM job_workers WHERE epoch <> ?1 OR until_ms < ?2", now.epoch, now.ms - FORGET_WORKER_MS);
   yield* rows(
-    "INSERT OR REPLACE INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    `INSERT INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker) DO UPDATE
+       SET node = ?2, has = ?3, concurrency = ?4, until_ms = ?5, epoch = ?6
+       WHERE job_workers.epoch <> ?6 OR job_workers.has <> ?3 OR job_workers.until_ms < ?7`,
     of.worker,
     of.node,
     JSON.stringify(of.has),
     of.concurrency,
     now.ms + of.leaseMs,
     now.epoch,
+    now.ms + of.leaseMs * SEEN_ENOUGH,
   );
 }
 
@@ -77,7 +89,7 @@ export function* signOff(worker: string): Script<void> {
 /** Slots whose lease ran out: their runs settle nothing any more, and their locks end in this same step. */
 function* takeBackExpired(party: Party, now: StepTime): Script<number> {
   const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, MOST_TAKEN_BACK);
-  for (const { job, fence, worker } of slots) yield* takeBack(job, fence, worker, party);
+  for (const slot of slots) yield* takeBack(slot, party);
   return slots.length;
 }
 
@@ -85,12 +97,20 @@ function* takeBackExpired(party: Party, now: StepTime): Script<number> {
 export function* takeBackOld(party: Party): Script<number> {
   const { epoch } = yield* time();
   const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE epoch <> ?1", epoch);
-  for (const { job, fence, worker } of slots) yield* takeBack(job, fence, worker, party);
+  for (const slot of slots) yield* takeBack(slot, party);
   yield* rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND wait_epoch <> ?1", epoch);
   return slots.length;
 }
 
-function* takeBack(job: number, fence: number, worker: string, party: Party): Script<void> {
+/** One whose lock is just being committed under is left for the next turn. */
+function* takeBack(slot: Slot, party: Party): Script<void> {
+  const { job, fence, worker } = slot;
+  try {
+    yield* releaseLocks(grantsOf(slot), party);
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_CONFLICT")) return;
+    throw error;
+  }
   const message = `its worker ${worker} was not heard of for the length of its lease`;
   yield* endRun(job, fence, { kind: "failed", error: { code: "E_LOCK_EXPIRED", message } }, party);
 }
@@ -99,7 +119,7 @@ function* takeBack(job: number, fence: number, worker: string, party: Party): Sc
 function* callDue(now: StepTime): Script<number> {
   const call = (which: string): string =>
     `UPDATE jobs SET state = 'ready' WHERE job IN (SELECT job FROM jobs WHERE ${which}, job LIMIT ${MOST_CALLED})
-     RETURNING project`;
+       AND cron IS NULL AND flow <> 0 RETURNING project`;
   const called = [
     ...(yield* rows<{ project: string }>(
       call("state = 'scheduled' AND run_at <= ?1 ORDER BY run_at"),

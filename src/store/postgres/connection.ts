@@ -41,6 +41,8 @@ export interface Connection {
 export interface Session {
   /** A statement of ours: fails with a coded error. */
   readonly query: Query;
+  /** The same, and numbers of 64 bits come as numbers: ours are small enough. */
+  readonly stepQuery: Query;
   /** A statement of the caller's: an error in it is the caller's own, and is passed on as it is. */
   readonly callersQuery: Query;
   cut(): void;
@@ -58,6 +60,12 @@ interface Shared {
   readonly wakeUps: PostgresWakeUps;
   users: number;
 }
+
+const INT8 = pg.types.builtins.INT8;
+const PLAIN_NUMBERS: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+};
 
 const shared = new Map<string, Shared>();
 
@@ -98,14 +106,16 @@ export function connect(url: string): Connection {
     rows: <T>(text: string, values: readonly unknown[]) =>
       send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
     async transaction(work) {
-      const send = async (text: string, values: readonly unknown[] = []): Promise<SqlRow[]> => {
+      const send = async (text: string, values: readonly unknown[] = [], types?: pg.CustomTypesConfig) => {
         // One statement at a time: the other protocol would take several in one text.
-        const config = { text, values: [...values], queryMode: "extended" };
+        const config = { text, values: [...values], queryMode: "extended", ...(types === undefined ? {} : { types }) };
         return (await client.query<SqlRow>(config)).rows;
       };
       const session: Session = {
         query: (text, values) =>
           send(text, values).catch((error: unknown) => Promise.reject(toHoldfastError(error, where))),
+        stepQuery: (text, values) =>
+          send(text, values, PLAIN_NUMBERS).catch((error: unknown) => Promise.reject(toHoldfastError(error, where))),
         callersQuery: (text, values) =>
           send(text, values).catch((error: unknown) => Promise.reject(toCallersError(error, where))),
         cut: () => destroy(client),

@@ -1,5 +1,6 @@
 /** The verbs of the contract, each one call of the function of the same name. */
 import type { Contention } from "../../lock/contention.js";
+import type { Want } from "../../lock/grant.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
@@ -12,26 +13,12 @@ import { UnknownOutcomes } from "./unknown-outcomes.js";
 
 type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
 
-type ToldAnswer =
+export type ToldAnswer =
   | (ToldGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
   | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };
 
 export function createLocks(connection: Connection, storeId: string, clock: Clock): Locks {
-  function readAnswer(told: ToldAnswer): Answer {
-    switch (told.kind) {
-      case "granted":
-        return {
-          kind: "granted",
-          grants: readGrants(told, clock),
-          ended: readGrants({ now: told.now, grants: told.ended }, clock),
-        };
-      case "queued":
-        return { kind: "queued", ticketId: told.ticket_id, ahead: told.ahead, contention: told.contention };
-      case "conflict":
-        return told;
-    }
-  }
   const store = storeId;
   const unknown = new UnknownOutcomes(refsOfRequest);
 
@@ -58,46 +45,18 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     }
   }
 
-  async function askToAcquire(request: AcquireRequest): Promise<ToldAnswer> {
-    const { wants, party } = request;
-    const lockIds = refsOfRequest(request).map((ref) => ref.lockId);
-    return connection.ask<ToldAnswer>((again) =>
-      call("acquire", {
-        keys: wants.map((want) => want.resource),
-        modes: wants.map((want) => want.mode),
-        permits: wants.map((want) => want.permits),
-        ...partyOf(party),
-        nonce: party.nonce,
-        proof: JSON.stringify(party.proof),
-        lease_ms: request.leaseMs,
-        grace_ms: request.graceMs,
-        wait_ms: Math.ceil(request.waitMs),
-        ticket_id: request.ticketId,
-        metadata: JSON.stringify(request.metadata),
-        token: request.tokenHash,
-        ...presentedOf(request.presented),
-        detached: request.detached,
-        strict_order: request.strictOrder,
-        must_steal: request.mustSteal,
-        lock_ids: lockIds,
-        again: again || unknown.has(request),
-        store,
-      }),
-    );
-  }
-
   return {
     async acquire(request) {
       let told: ToldAnswer;
       try {
-        told = await askToAcquire(request);
+        told = await connection.ask((again) => acquireCall(request, again || unknown.has(request), store));
       } catch (error) {
         if (error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE") unknown.add(request);
         throw error;
       }
       unknown.settled(request);
       for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
-      return readAnswer(told);
+      return readAnswer(told, clock);
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
       const told = await connection.ask<ToldAnswer>(() =>
@@ -114,7 +73,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
           store,
         }),
       );
-      return readAnswer(told);
+      return readAnswer(told, clock);
     },
     async downgrade(grants, party) {
       const told = await connection.ask<ToldGrants>(() =>
@@ -146,16 +105,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     release,
     async leave(ticketId, wants, party, report) {
       unknown.left(ticketId);
-      await connection.ask((again) =>
-        call("leave", {
-          ticket_id: ticketId,
-          keys: wants.map((want) => want.resource),
-          modes: wants.map((want) => want.mode),
-          report: report === null || again ? null : JSON.stringify(report),
-          ...partyOf(party),
-          store,
-        }),
-      );
+      await connection.ask((again) => leaveCall(ticketId, wants, party, again ? null : report, store));
     },
     async end({ resource, party, how, reason }) {
       const about = { key: resource, ...partyOf(party), store };
@@ -167,11 +117,68 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   };
 }
 
+export function acquireCall(request: AcquireRequest, again: boolean, store: string) {
+  const { wants, party } = request;
+  return call("acquire", {
+    keys: wants.map((want) => want.resource),
+    modes: wants.map((want) => want.mode),
+    permits: wants.map((want) => want.permits),
+    ...partyOf(party),
+    nonce: party.nonce,
+    proof: JSON.stringify(party.proof),
+    lease_ms: request.leaseMs,
+    grace_ms: request.graceMs,
+    wait_ms: Math.ceil(request.waitMs),
+    ticket_id: request.ticketId,
+    metadata: JSON.stringify(request.metadata),
+    token: request.tokenHash,
+    ...presentedOf(request.presented),
+    detached: request.detached,
+    strict_order: request.strictOrder,
+    must_steal: request.mustSteal,
+    lock_ids: refsOfRequest(request).map((ref) => ref.lockId),
+    again,
+    store,
+  });
+}
+
+export function leaveCall(
+  ticketId: string,
+  wants: readonly Want[],
+  party: Party,
+  report: Contention | null,
+  store: string,
+) {
+  return call("leave", {
+    ticket_id: ticketId,
+    keys: wants.map((want) => want.resource),
+    modes: wants.map((want) => want.mode),
+    report: report === null ? null : JSON.stringify(report),
+    ...partyOf(party),
+    store,
+  });
+}
+
+export function readAnswer(told: ToldAnswer, clock: Clock): Answer {
+  switch (told.kind) {
+    case "granted":
+      return {
+        kind: "granted",
+        grants: readGrants(told, clock),
+        ended: readGrants({ now: told.now, grants: told.ended }, clock),
+      };
+    case "queued":
+      return { kind: "queued", ticketId: told.ticket_id, ahead: told.ahead, contention: told.contention };
+    case "conflict":
+      return told;
+  }
+}
+
 function refsOfRequest({ wants, tokenHash }: AcquireRequest): GrantRef[] {
   return wants.map(({ resource }) => ({ resource, lockId: lockIdFor(resource, tokenHash), tokenHash }));
 }
 
-function partyOf({ owner, holderId }: Party) {
+export function partyOf({ owner, holderId }: Party) {
   return { owner, holder_id: holderId };
 }
 

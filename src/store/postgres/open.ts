@@ -16,6 +16,7 @@ import { createLocks } from "./locks.js";
 import { assertKnownVersion } from "./migrate.js";
 import { createNamedLeases } from "./named-leases.js";
 import { createReader } from "./reader.js";
+import { createScripts } from "./scripts.js";
 import { createTransactions } from "./transactions.js";
 
 export interface ToldStore {
@@ -72,7 +73,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     namedLeases: createNamedLeases(connection, storeId),
     wakeUps,
     manifests: null,
-    scripts: null,
+    scripts: createScripts(connection, storeId, clock),
     prove(nonce) {
       nonces.add(nonce);
       // The server takes nobody's word for a death: only the lease counts.

@@ -42,7 +42,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
   };
 
   const hear = ({ channel, payload = "" }: pg.Notification): void => {
-    if (listeners.callOne(channel.slice(CHANNEL.length), payload)) return;
+    const nonce = channel.slice(CHANNEL.length);
+    if (payload === "") listeners.callAll(nonce);
+    if (payload === "" || listeners.callOne(nonce, payload)) return;
     const now = performance.now();
     for (const [ticketId, at] of unheard) if (now - at > KEEP_UNHEARD_MS) unheard.delete(ticketId);
     unheard.set(payload, now);

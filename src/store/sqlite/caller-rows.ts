@@ -91,6 +91,12 @@ export class Statements implements Sql {
     }
   }
 
+  ours(statement: string, values: readonly unknown[]): SqlRow[] {
+    if (this.#isOver || !this.#writes) throw invalidArgument("sql", "a transaction that writes is needed");
+    this.#assertUnderWay();
+    return this.#database.unrestricted(() => this.#database.statement(statement).all(values));
+  }
+
   query(): Promise<SqlRow[]> {
     throw new HoldfastError("E_CONFIG", "SQLite answers at once", { next: ["Call sql.rows(…) without await."] });
   }

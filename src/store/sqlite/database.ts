@@ -35,6 +35,7 @@ export class Database {
   readonly #rollBack: Statement;
   readonly #prepared = new Map<string, { all(values: readonly unknown[]): SqlRow[] }>();
   #isInside = false;
+  #allows: Authorizer | null = null;
 
   /** Pragmas are set explicitly, since their defaults differ between builds. */
   constructor(path: string) {
@@ -149,11 +150,23 @@ export class Database {
 
   /** Runs statements of somebody else's: `allows` is asked about each. */
   restricted<T>(allows: Authorizer, action: () => T): T {
+    this.#allows = allows;
     this.#driver.setAuthorizer(allows);
     try {
       return action();
     } finally {
+      this.#allows = null;
       this.#driver.setAuthorizer(null);
+    }
+  }
+
+  /** A statement of ours among them. */
+  unrestricted<T>(action: () => T): T {
+    this.#driver.setAuthorizer(null);
+    try {
+      return action();
+    } finally {
+      this.#driver.setAuthorizer(this.#allows);
     }
   }
 

@@ -30,6 +30,7 @@ export class SqliteLedger implements Ledger {
   readonly callerRows: CallerRows;
   readonly scripting: Scripting = {
     transact: (body, isDurable) => this.#inTurn(() => this.#steps.runScript(body, isDurable)),
+    look: async (body) => this.#steps.look(body),
   };
   readonly #database: Database;
   readonly #turnstile: Guard;

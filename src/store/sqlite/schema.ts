@@ -233,6 +233,24 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO job_clock VALUES (1, 0);
     `,
   },
+  {
+    version: 4,
+    about: "jobs that come again, that a transaction added, and how long ended ones are kept",
+    sql: `
+      ALTER TABLE jobs ADD COLUMN cron TEXT;
+      ALTER TABLE jobs ADD COLUMN time_zone TEXT;
+      ALTER TABLE jobs ADD COLUMN schedule INTEGER;
+      DROP INDEX jobs_dead;
+      CREATE INDEX jobs_ended ON jobs (state, ended_at) WHERE ended_at IS NOT NULL;
+      CREATE INDEX jobs_unlisted ON jobs (job) WHERE flow = 0;
+
+      CREATE TABLE job_keep (
+        state   TEXT PRIMARY KEY,
+        keep_ms INTEGER
+      ) WITHOUT ROWID;
+      INSERT INTO job_keep VALUES ('done', 604800000), ('cancelled', 604800000), ('failed', 7776000000);
+    `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;

@@ -9,6 +9,7 @@
 import { type Key, treeOf } from "../../lock/key.js";
 import type { Clock } from "../../support/clock.js";
 import type { Changes, LedgerView, Outcome, ScriptStep } from "../ledger.js";
+import { runAtOnce } from "../run-at-once.js";
 import { runOwn } from "./caller-rows.js";
 import type { Database } from "./database.js";
 import { OutOfNumbers } from "./fences.js";
@@ -77,6 +78,11 @@ export class Steps {
     }
   }
 
+  look<T>(body: (step: Pick<ScriptStep, "now" | "rows">) => T): T {
+    const rows = (sql: string, values: readonly unknown[]) => this.#database.statement(sql).all(values);
+    return this.#database.readAtOnce(() => body({ now: this.#clock(), rows }));
+  }
+
   #script<T>(body: (step: ScriptStep) => T): Outcome<T> | "busy" | OutOfNumbers {
     if (!this.#database.tryBegin()) return "busy";
     try {
@@ -88,7 +94,7 @@ export class Steps {
         view: (trees) => this.#view.at(now, trees),
         apply: (changes) => this.#apply(changes),
         rows: (sql, values) => this.#database.statement(sql).all(values),
-        caller: (own) => runOwn(this.#database, own),
+        caller: (own) => runOwn(this.#database, (sql) => runAtOnce(own, sql)),
       });
       this.#commit();
       return { result, changes: null };

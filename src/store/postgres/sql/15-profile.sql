@@ -3,9 +3,16 @@
 create or replace function holdfast.is_expired(g holdfast.grants, now bigint) returns boolean language sql immutable as
 $$ select g.renewed_ms + g.lease_ms <= now $$;
 
-create or replace function holdfast.recoverable(g holdfast.grants, now bigint) returns boolean language sql immutable as
+-- Whether an owner is a job that runs: `job:ID` with a slot that is not over. What decides is the slot, not the state.
+create or replace function holdfast.is_active_job(owner text, now bigint) returns boolean language plpgsql stable as $$
+begin
+  if owner !~ '^job:[1-9][0-9]{0,15}$' then return false; end if;
+  return exists (select 1 from holdfast.job_slots s where s.job = substr(owner, 5)::bigint and s.until_ms >= now);
+end $$;
+
+create or replace function holdfast.recoverable(g holdfast.grants, now bigint) returns boolean language sql stable as
 $$ select g.renewed_ms + g.lease_ms <= now and case g.profile
-     when 'dal' then g.renewed_ms + g.grace_ms <= now
+     when 'dal' then g.renewed_ms + g.grace_ms <= now and not holdfast.is_active_job(g.owner, now)
      when 'strict' then false
      else true end $$;
 

@@ -21,6 +21,7 @@ revoke all on all functions in schema holdfast from public;
 do $$
 declare
   each regprocedure;
+  queue regclass;
 begin
   if not exists (select 1 from pg_roles where rolname = 'holdfast_user')
      or not exists (select 1 from pg_roles where rolname = 'holdfast_admin') then return; end if;
@@ -32,4 +33,10 @@ begin
     execute format('grant execute on function %s to holdfast_user, holdfast_admin', each);
   end loop;
   grant execute on function holdfast.break to holdfast_admin;
+  -- Workers change the tables of jobs, and no others.
+  for queue in select c.oid::regclass from pg_class c where c.relnamespace = 'holdfast'::regnamespace and c.relkind = 'r'
+    and (c.relname = 'jobs' or starts_with(c.relname, 'job_'))
+  loop
+    execute format('grant select, insert, update, delete on %s to holdfast_user, holdfast_admin', queue);
+  end loop;
 end $$;

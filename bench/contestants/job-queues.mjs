@@ -1,0 +1,189 @@
+// Job queues behind one face, for no-op jobs: `add(count)` puts them in, `drain(count)` runs them ten at a time and
+// resolves when all are settled, `latency(times)` gives the times from adding one to its start, `close()`.
+import { createRequire } from "node:module";
+import { makeWorkerUtils, run } from "graphile-worker";
+import { defineQueue, defineWorker } from "plainjob";
+import { openHoldfast } from "../../dist/index.js";
+import { openJobs } from "../../dist/jobs/index.js";
+import { enqueue } from "../../dist/jobs/steps/enqueue.js";
+
+export const AT_ONCE = 10;
+const A_BATCH = 500;
+const SILENT = { error() {}, warn() {}, info() {}, debug() {} };
+
+export async function openHoldfastQueue(store) {
+  const holdfast = await openHoldfast({ store, owner: "service:bench", heart: "loop" });
+  const jobs = openJobs(holdfast);
+  await jobs.setCaps({ maxGlobalJobs: 50, maxJobsPerProject: 20 });
+  return {
+    holdfast,
+    add: (count) => fill(holdfast, count, (at) => `p${at % 10}`),
+    async drain(count) {
+      let [done, resolve] = [0, () => undefined];
+      const over = new Promise((each) => {
+        resolve = each;
+      });
+      jobs.define("noop", {}, () => {
+        done += 1;
+        if (done === count) resolve();
+      });
+      const worker = jobs.work({ concurrency: AT_ONCE });
+      await over;
+      await worker.stop();
+    },
+    async latency(times) {
+      const started = new Map();
+      jobs.define("noop", {}, (job) => started.get(job.payload)?.(performance.now()));
+      const worker = jobs.work({ concurrency: AT_ONCE });
+      const taken = await oneByOne(times, started, (at) => jobs.enqueue("noop", at, { project: "p" }));
+      await worker.stop();
+      return taken;
+    },
+    close: () => holdfast.close(),
+  };
+}
+
+export async function openGraphile(connectionString) {
+  const logger = new (await import("graphile-worker")).Logger(() => () => undefined);
+  const utils = await makeWorkerUtils({ connectionString, logger });
+  await utils.migrate();
+  const options = { connectionString, logger, concurrency: AT_ONCE, noHandleSignals: true, pollInterval: 2_000 };
+  return {
+    add: (count) =>
+      utils.withPgClient((client) =>
+        client.query("select graphile_worker.add_job('noop', '{}') from generate_series(1, $1)", [count]),
+      ),
+    async drain(count) {
+      let done = 0;
+      const settled = Promise.withResolvers?.() ?? deferred();
+      const runner = await run({ ...options, taskList: { noop: () => undefined } });
+      runner.events.on("job:complete", () => {
+        done += 1;
+        if (done === count) settled.resolve();
+      });
+      await settled.promise;
+      await runner.stop();
+    },
+    async latency(times) {
+      const started = new Map();
+      const taskList = { noop: ({ at }) => started.get(at)?.(performance.now()) };
+      const runner = await run({ ...options, taskList });
+      const taken = await oneByOne(times, started, (at) => utils.addJob("noop", { at }));
+      await runner.stop();
+      return taken;
+    },
+    close: () => utils.release(),
+  };
+}
+
+/** On the same driver as ours, with every commit synced, which is not its default: better-sqlite3 is what it is made for. */
+export function openPlainjob(filename) {
+  const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
+  const database = new DatabaseSync(filename);
+  const queue = defineQueue({ connection: asConnection(database, filename), logger: SILENT });
+  database.exec("PRAGMA synchronous = FULL");
+  return {
+    async add(count) {
+      for (let at = 0; at < count; at += A_BATCH)
+        queue.addMany(
+          "noop",
+          Array.from({ length: Math.min(A_BATCH, count - at) }, () => ({})),
+        );
+    },
+    async drain(count) {
+      let done = 0;
+      const settled = deferred();
+      const onCompleted = () => {
+        done += 1;
+        if (done === count) settled.resolve();
+      };
+      const workers = Array.from({ length: AT_ONCE }, () =>
+        defineWorker("noop", async () => undefined, { queue, onCompleted, logger: SILENT, pollInterval: 10 }),
+      );
+      const running = workers.map((worker) => worker.start());
+      await settled.promise;
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(running);
+    },
+    close: () => queue.close(),
+  };
+}
+
+function asConnection(database, filename) {
+  const inTransaction = (begin, body) =>
+    function transaction(...values) {
+      database.exec(begin);
+      try {
+        const result = body.apply(this, values);
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        database.exec("ROLLBACK");
+        throw error;
+      }
+    };
+  return {
+    driver: "better-sqlite3",
+    filename,
+    pragma: (text) => database.exec(`PRAGMA ${text}`),
+    exec: (text) => database.exec(text),
+    prepare: (text) => database.prepare(text),
+    transaction: (body) =>
+      Object.assign(inTransaction("BEGIN", body), {
+        deferred: inTransaction("BEGIN", body),
+        immediate: inTransaction("BEGIN IMMEDIATE", body),
+        exclusive: inTransaction("BEGIN EXCLUSIVE", body),
+      }),
+    close: () => database.close(),
+  };
+}
+
+async function oneByOne(times, started, add) {
+  const taken = [];
+  for (let at = 0; at < times; at += 1) {
+    const start = new Promise((resolve) => started.set(at, resolve));
+    const addedAt = performance.now();
+    await add(at);
+    taken.push((await start) - addedAt);
+    // An idle worker is what is measured.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return taken;
+}
+
+function deferred() {
+  let resolve;
+  const promise = new Promise((each) => {
+    resolve = each;
+  });
+  return { promise, resolve };
+}
+
+export async function fill({ home: { store, party } }, count, projectOf) {
+  for (let from = 0; from < count; from += A_BATCH)
+    await store.scripts.run(
+      function* () {
+        for (let at = from; at < Math.min(count, from + A_BATCH); at += 1)
+          yield* enqueue({ ...NOOP, project: projectOf(at) }, party);
+      },
+      { durable: false },
+    );
+}
+
+const NOOP = {
+  kind: "noop",
+  map: null,
+  class: "io",
+  needs: ["kind:noop"],
+  priority: 0,
+  payload: null,
+  locks: [],
+  command: null,
+  uniqueKey: null,
+  maxAttempts: 3,
+  timeoutMs: null,
+  lockWaitMs: 60_000,
+  runAtMs: null,
+  cron: null,
+  timeZone: null,
+};

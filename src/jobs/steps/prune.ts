@@ -1,0 +1,38 @@
+/** How long jobs are kept when they are over, so that nothing grows with history. What is taken away is on record. */
+import type { Party, Script } from "../../store/contract.js";
+import type { EndState } from "../keep.js";
+import { rows, tell, time } from "./ask.js";
+
+/** In one step, of each state. */
+const MOST_TAKEN_AWAY = 200;
+
+export function* keepNow(): Script<Record<EndState, number | null>> {
+  const kept = yield* rows<{ state: EndState; keep_ms: number | null }>("SELECT state, keep_ms FROM job_keep");
+  const of = (state: EndState): number | null => kept.find((row) => row.state === state)?.keep_ms ?? null;
+  return { done: of("done"), failed: of("failed"), cancelled: of("cancelled") };
+}
+
+export function* setKeep(keep: Readonly<Partial<Record<EndState, number | null>>>, party: Party): Script<void> {
+  for (const [state, ms] of Object.entries(keep))
+    yield* rows("UPDATE job_keep SET keep_ms = ?1 WHERE state = ?2", ms, state);
+  yield* tell(party, 0, null, { change: "retention set", ...keep });
+}
+
+/** True when there may be more. */
+export function* prune(party: Party): Script<boolean> {
+  const { wallMs } = yield* time();
+  let isMore = false;
+  for (const [state, ms] of Object.entries(yield* keepNow())) {
+    if (ms === null) continue;
+    const gone = yield* rows<{ job: number }>(
+      `DELETE FROM jobs WHERE job IN (SELECT job FROM jobs WHERE state = ?1 AND ended_at IS NOT NULL AND ended_at <= ?2
+         ORDER BY ended_at LIMIT ?3) RETURNING job`,
+      state,
+      Math.floor(wallMs - ms),
+      MOST_TAKEN_AWAY,
+    );
+    if (gone.length > 0) yield* tell(party, 0, null, { change: "taken away", state, jobs: gone.length });
+    isMore ||= gone.length === MOST_TAKEN_AWAY;
+  }
+  return isMore;
+}

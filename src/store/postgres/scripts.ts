@@ -1,0 +1,103 @@
+/**
+ * Scripts on the server: one transaction, each ask a statement of its own.
+ *
+ *   BEGIN → job_step (the scheduler's row is locked, the clock read) → what the script asks for → job_tell → COMMIT
+ *
+ * Steps of the scheduler come one after the other; the lock verbs inside are the same functions as outside, and keep the
+ * guards of their trees until the commit. A script that meets a deadlock or a broken connection before its COMMIT begins
+ * anew: the server has undone it. A COMMIT whose answer is lost is looked up by the transaction's id: done, undone, or
+ * `E_COMMIT_UNCERTAIN`. A client that stops in the middle is cut off by the server after STEP_MS, and nothing of it stays.
+ */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../support/clock.js";
+import { sleep } from "../../support/deadline.js";
+import { isHoldfastError } from "../../support/errors.js";
+import type { Script, Scripts } from "../contract.js";
+import { call } from "./call.js";
+import { settle } from "./caller-statements.js";
+import type { Connection, Session } from "./connection.js";
+import { Answers, lookWith, Refusal } from "./script-answers.js";
+
+const STEP_MS = 5_000;
+/** A script that was undone is begun anew for this long. */
+const TRY_AGAIN_MS = 4_000;
+const FIRST_PAUSE_MS = 20;
+
+export function createScripts(connection: Connection, store: string, clock: Clock): Scripts {
+  const inOneStep = async <T>(session: Session, script: Script<T>, durable: boolean): Promise<T> => {
+    const { query } = session;
+    await query("BEGIN ISOLATION LEVEL READ COMMITTED");
+    const { text, values } = call("job_step", { max_ms: STEP_MS, store });
+    const [row] = await query(text, values);
+    const { now, id } = Object(row).job_step as { readonly now: number; readonly id: string };
+    const answers = new Answers(session, now, store, clock);
+    const result = await runWith(answers, script);
+    await answers.finish(durable);
+    try {
+      await query("COMMIT");
+    } catch (error) {
+      await settle(() => connection.ask<string | null>(() => call("transaction_outcome", { id, store })), error);
+    }
+    return result;
+  };
+
+  return {
+    async run(script, { durable }) {
+      const startedAt = performance.now();
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2)
+        try {
+          return await connection
+            .transaction((session) => rolledBack(session, () => inOneStep(session, script(), durable)))
+            .then(unwrapped);
+        } catch (error) {
+          const isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE");
+          if (!isUndone || performance.now() - startedAt > TRY_AGAIN_MS) throw error;
+          await sleep(pauseMs * (0.5 + Math.random()));
+        }
+    },
+    listen: (onWake) => connection.wakeUps.listen("jobs", randomUUID(), onWake),
+    look: (script) =>
+      connection
+        .transaction((session) =>
+          rolledBack(session, async () => {
+            await session.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            const result = await lookWith(session, script(), store);
+            await session.query("COMMIT");
+            return result;
+          }),
+        )
+        .then(unwrapped),
+  };
+}
+
+type Ended<T> = { readonly result: T } | { readonly error: unknown };
+
+/** A script that fails is rolled back, and the connection stays good for others. */
+async function rolledBack<T>({ query }: Session, work: () => Promise<T>): Promise<Ended<T>> {
+  try {
+    return { result: await work() };
+  } catch (error) {
+    await query("ROLLBACK").catch(() => Promise.reject(error));
+    return { error };
+  }
+}
+
+function unwrapped<T>(ended: Ended<T>): T {
+  if ("error" in ended) throw ended.error;
+  return ended.result;
+}
+
+async function runWith<T>(answers: Answers, script: Script<T>): Promise<T> {
+  for (let next = script.next(); ; ) {
+    if (next.done) return next.value;
+    let answer: unknown;
+    try {
+      answer = await answers.to(next.value);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      next = script.throw(error.cause);
+      continue;
+    }
+    next = script.next(answer);
+  }
+}

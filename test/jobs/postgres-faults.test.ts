@@ -1,0 +1,104 @@
+/** What only a server can do to jobs: lose an answer, be away for a while, meet a lock that is being committed under. */
+import pg from "pg";
+import { describe, expect, it, vi } from "vitest";
+import { openHoldfast } from "../../src/index.js";
+import { openJobs } from "../../src/jobs/jobs.js";
+import { openCommitWire } from "../postgres/commit-wire.js";
+import { administer, databaseOf, sharedServer } from "../postgres/server.js";
+import { Place } from "./place.js";
+
+const WAIT = { timeoutMs: 60_000 };
+const P = { project: "alpha" };
+const isForeign = process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined;
+
+/** Jobs through a wire that loses COMMITs. */
+async function wired(place: Place) {
+  const [url, { control }] = [await place.store(), await sharedServer()];
+  const wire = await openCommitWire(control?.socket ?? "");
+  const store = `postgres://postgres@127.0.0.1:${wire.port}/${databaseOf(url)}`;
+  const holdfast = await openHoldfast({ store, owner: "service:far", heart: "loop" });
+  return {
+    wire,
+    jobs: openJobs(holdfast),
+    async [Symbol.asyncDispose]() {
+      await holdfast.close();
+      await wire[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe.skipIf(isForeign)("JOB-5: a COMMIT whose answer is lost", () => {
+  // The fast server listens on a socket only; the wire leads there.
+  it.each(["request", "answer"] as const)("adds the job once when the %s is lost", async (what) => {
+    await using place = new Place("postgres");
+    await using far = await wired(place);
+    const near = await place.jobs();
+    await far.jobs.list();
+    far.wire.loseNext(what);
+    const { id } = await far.jobs.enqueue("k", 1, P);
+    expect(far.wire.lost).toBe(1);
+    expect((await near.list()).map((job) => job.id)).toEqual([id]);
+  });
+
+  it.each(["request", "answer"] as const)("settles once, with the caller's row, when the %s is lost", async (what) => {
+    await using place = new Place("postgres");
+    await using far = await wired(place);
+    const near = await place.jobs();
+    await administer(await place.store(), "drop table if exists public.ends", "create table public.ends (job bigint)");
+    let tries = 0;
+    far.jobs.define("row", { attempts: 1 }, (job, { onSettle }) => {
+      onSettle((sql) => {
+        if (tries === 0) far.wire.loseNext(what);
+        tries += 1;
+        return sql.query("insert into public.ends values ($1)", [job.id]);
+      });
+    });
+    const worker = far.jobs.work({ poll: 10, concurrency: 1 });
+    const { id } = await near.enqueue("row", null, P);
+    expect(await near.wait(id, WAIT)).toMatchObject({ state: "done", attempts: 1 });
+    await worker.stop();
+    expect(await administer(await place.store(), "select job::int from public.ends")).toEqual([{ job: id }]);
+    expect(far.wire.lost).toBe(1);
+  });
+});
+
+describe("JOB-6: a slot whose lock is being committed under", () => {
+  it("is taken back when that is over, and holds nobody up meanwhile", async () => {
+    await using place = new Place("postgres");
+    const hands = await place.hands();
+    await hands.add({ ...P, locks: [{ resource: "k", mode: "write" }] });
+    const [run] = await hands.turn();
+    if (run === undefined) throw new Error("not started");
+    const other = await hands.add(P);
+    const client = new pg.Client({ connectionString: await place.store() });
+    await client.connect();
+    await client.query("begin");
+    await client.query("select holdfast.assert_fence('{k}', array[$1], max_ms => 60000)", [run.token]);
+    await hands.lapse(run);
+    expect((await hands.turn()).map(({ job }) => job.id)).toEqual([other.id]);
+    expect(await hands.state(run.job.id)).toBe("running");
+    await client.query("commit");
+    await client.end();
+    await hands.turn({ room: 0 });
+    expect(await hands.state(run.job.id)).toBe("scheduled");
+    expect(await hands.locks()).toEqual([]);
+  });
+});
+
+describe("JOB-6: a worker", () => {
+  it("goes on when all its connections are broken", async () => {
+    await using place = new Place("postgres");
+    const jobs = await place.jobs();
+    jobs.define("slow", {}, async () => vi.waitUntil(() => isOver, { timeout: 60_000, interval: 10 }));
+    let isOver = false;
+    const { id } = await jobs.enqueue("slow", null, P);
+    place.work(jobs);
+    await expect.poll(async () => (await jobs.get(id)).state, { timeout: 60_000 }).toBe("running");
+    await administer(
+      await place.store(),
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    isOver = true;
+    await expect.poll(async () => (await jobs.get(id).catch(() => null))?.state, { timeout: 60_000 }).toBe("done");
+  });
+});

@@ -1,5 +1,6 @@
 // Job queues behind one face, for no-op jobs: `add(count)` puts them in, `drain(count)` runs them ten at a time and
 // resolves when all are settled, `latency(times)` gives the times from adding one to its start, `close()`.
+import { EventEmitter } from "node:events";
 import { createRequire } from "node:module";
 import { makeWorkerUtils, run } from "graphile-worker";
 import { defineQueue, defineWorker } from "plainjob";
@@ -55,12 +56,13 @@ export async function openGraphile(connectionString) {
       ),
     async drain(count) {
       let done = 0;
-      const settled = Promise.withResolvers?.() ?? deferred();
-      const runner = await run({ ...options, taskList: { noop: () => undefined } });
-      runner.events.on("job:complete", () => {
+      const settled = deferred();
+      // Heard from the start: its first jobs are over before `run` has answered.
+      const events = new EventEmitter().on("job:complete", () => {
         done += 1;
         if (done === count) settled.resolve();
       });
+      const runner = await run({ ...options, events, taskList: { noop: () => undefined } });
       await settled.promise;
       await runner.stop();
     },

@@ -5,6 +5,7 @@ import type { AcquireOptions } from "../lease/options.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { type Approved, type ApproveOptions, approve, useApproval } from "./approvals.js";
 import { type Deployment, locksFor, type Needed, type Scope } from "./decide.js";
+import { onRecord } from "./refusals.js";
 import { checkPolicy, type Policy } from "./rule.js";
 import { SHIPPED } from "./shipped.js";
 
@@ -62,13 +63,12 @@ export class Policies {
 
   /** Takes those locks and hands them over: whoever begins releases. Throws as `perform`. */
   async begin(holdfast: Holdfast, operation: string, options: BeginOptions): Promise<Lease> {
-    const { ids, objects: _objects, approval, ...request } = options;
-    const needed = this.explain(operation, options);
-    this.#assertReach(holdfast, needed);
+    const { ids: _ids, objects: _objects, approval: _approval, ...request } = options;
+    const needed = await this.#allowed(holdfast, operation, options);
     const keys = needed.locks.map(({ resource }) => resource);
     const lease = await holdfast.acquire(keys, { ...request, mode: needed.mode });
     try {
-      if (needed.needsApproval) await useApproval(holdfast, { operation, ids }, approval);
+      await this.#approved(holdfast, needed, options);
       return lease;
     } catch (error) {
       await lease.release().catch(() => undefined);
@@ -83,13 +83,25 @@ export class Policies {
     options: PerformOptions,
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
-    const needed = this.explain(operation, options);
-    this.#assertReach(holdfast, needed);
+    const needed = await this.#allowed(holdfast, operation, options);
     const keys = needed.locks.map(({ resource }) => resource);
     return holdfast.withLock(keys, { ...timesOf(options), mode: needed.mode }, async (lease) => {
-      if (needed.needsApproval) await useApproval(holdfast, { operation, ids: options.ids }, options.approval);
+      await this.#approved(holdfast, needed, options);
       return work(lease);
     });
+  }
+
+  async #allowed(holdfast: Holdfast, operation: string, scope: Scope): Promise<Needed> {
+    const needed = await onRecord(holdfast, operation, scope.ids, () => this.explain(operation, scope));
+    this.#assertReach(holdfast, needed);
+    return needed;
+  }
+
+  /** Uses the approval up that it needs. */
+  async #approved(holdfast: Holdfast, { operation, needsApproval }: Needed, options: PerformOptions): Promise<void> {
+    const { ids, approval } = options;
+    if (needsApproval)
+      await onRecord(holdfast, operation, ids, () => useApproval(holdfast, { operation, ids }, approval));
   }
 
   /** Locks in a file on one machine keep nobody out on another. */

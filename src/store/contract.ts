@@ -106,6 +106,8 @@ export interface Locks {
   release(grants: readonly GrantRef[], party: Party): Promise<void>;
   /** Gives a place in line back; with `report` the refusal is audited. */
   leave(ticketId: string, wants: readonly Want[], party: Party, report: Contention | null): Promise<void>;
+  /** Puts on record that something was refused before any lock was asked for, with the reasons. */
+  refuse(resource: Key, party: Party, reasons: Readonly<Record<string, unknown>>): Promise<void>;
   /** Ends grants without their holder. Recovery ends what is recoverable, a break everything on the key itself. */
   end(request: EndRequest): Promise<readonly Grant[]>;
 }

@@ -14,6 +14,7 @@ import { end } from "./operations/end.js";
 import { requireFree } from "./operations/free.js";
 import { leave } from "./operations/leave.js";
 import { requireWriter, requireWriters } from "./operations/live-grant.js";
+import { refuse } from "./operations/refuse.js";
 import { release } from "./operations/release.js";
 import { renew, resume } from "./operations/renew.js";
 import { settleBefore } from "./operations/settle.js";
@@ -80,6 +81,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     release: (grants, party) => granting(grants, party, (view) => release(view, once(grants), party, context)),
     leave: (ticketId, wants, party, report) =>
       granting(wants, party, (view) => leave(view, ticketId, wants, party, report, context)),
+    refuse: (resource, party, reasons) => transact([{ resource }], (view) => refuse(view, resource, party, reasons)),
     end: (request) => granting([request], request.party, (view) => end(view, request, context)),
   };
 

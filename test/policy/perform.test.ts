@@ -1,10 +1,30 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { Policies } from "../../src/policy/index.js";
+import { sharedServer } from "../postgres/server.js";
+import { dropPostgresStore, newPostgresStore } from "../postgres/stores.js";
 
 const MAP = { ids: { project: "alpha", map: "m1" } };
+
+interface Place extends AsyncDisposable {
+  readonly store: string;
+}
+
+async function newPlace(kind: string): Promise<Place> {
+  if (kind === "postgres") {
+    const server = await sharedServer();
+    const store = await newPostgresStore(server);
+    return { store, [Symbol.asyncDispose]: async () => dropPostgresStore(server, store) };
+  }
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-policy-"));
+  const store = kind === "memory" ? `memory:${randomUUID()}` : `${kind}:${join(folder, "store")}`;
+  return { store, [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) };
+}
 
 class Office {
   readonly #store = `memory:${randomUUID()}`;
@@ -71,7 +91,35 @@ describe("POL-2: performing an operation", () => {
       expect.unreachable(),
     );
     await expect(local).rejects.toMatchObject({ code: "E_CONFIG" });
-    expect(await agent.audit.list()).toEqual([]);
+    const refusals = await agent.audit.list();
+    expect(refusals.map(({ event, resource, details }) => [event, resource, details])).toEqual([
+      ["refused", "policy", { code: "E_POLICY_UNKNOWN", operation: "map.paint", ids: MAP.ids }],
+    ]);
+  });
+});
+
+describe.each(["memory", "file", "sqlite", "postgres"])("AUDIT-1: what the policy refuses (%s)", (kind) => {
+  it("is on record in the chain of the policy, whatever it was called", async () => {
+    await using place = await newPlace(kind);
+    const holdfast = await openHoldfast({ store: place.store, owner: "agent:a", heart: "loop" });
+    const odd = `nothing "known"\n\u0000 ${"x".repeat(10_000)}`;
+    for (const [operation, ids] of [
+      [odd, { [odd]: odd }],
+      ["map.view", { project: "alpha" }],
+      ["map.delete", MAP.ids],
+    ] as const)
+      await new Policies().perform(holdfast, operation, { ids }, () => expect.unreachable()).catch(() => undefined);
+    await expect(new Policies().begin(holdfast, "map.delete", MAP)).rejects.toMatchObject({ code: "E_FORBIDDEN" });
+    const entries = await holdfast.audit.list({ resource: "policy" });
+    expect(entries.map(({ event, owner, details }) => [event, owner, details.code, details.ids])).toEqual([
+      ["refused", "agent:a", "E_POLICY_UNKNOWN", { [odd.slice(0, 200)]: odd.slice(0, 200) }],
+      ["refused", "agent:a", "E_POLICY_AMBIGUOUS", { project: "alpha" }],
+      ["refused", "agent:a", "E_FORBIDDEN", MAP.ids],
+      ["refused", "agent:a", "E_FORBIDDEN", MAP.ids],
+    ]);
+    expect(await holdfast.audit.verify()).toMatchObject({ ok: true });
+    expect(await held(holdfast)).toEqual([]);
+    await holdfast.close();
   });
 });
 

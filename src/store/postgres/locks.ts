@@ -107,6 +107,10 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       unknown.left(ticketId);
       await connection.ask((again) => leaveCall(ticketId, wants, party, again ? null : report, store));
     },
+    async refuse(resource, party, reasons) {
+      const details = JSON.stringify(reasons);
+      await connection.ask(() => call("refuse", { key: resource, details, ...partyOf(party), store }));
+    },
     async end({ resource, party, how, reason }) {
       const about = { key: resource, ...partyOf(party), store };
       const told = await connection.ask<ToldGrants>(() =>

@@ -77,6 +77,24 @@ begin
   return true;
 end $$;
 
+-- Puts on record that something was refused before any lock was asked for.
+create or replace function holdfast.refuse(
+  key text, owner text, details text, holder_id text default null, store uuid default null
+) returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+  guards holdfast.trees[];
+begin
+  perform holdfast.wants_of(array[key], '{write}', '{}');
+  perform holdfast.check_owner(owner);
+  perform holdfast.check_metadata(details);
+  holder_id := holdfast.holder_or_backend(holder_id);
+  guards := holdfast.enter(holdfast.trees_of(array[key]));
+  guards := holdfast.append(guards, holdfast.now_ms(), 'refused', key, owner, holder_id, null, null, details);
+  perform holdfast.leave_guard(guards);
+end $$;
+
 -- Gives a place in line back; with a report the refusal goes on record.
 create or replace function holdfast.leave(
   ticket_id text, keys text[], owner text, modes text[] default '{write}', report json default null,

@@ -8,10 +8,18 @@ import { milliseconds } from "../table.mjs";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const PEER = "node -e 0";
+/** What a client tells before its agent writes a file. */
+const EVENT = JSON.stringify({
+  hook_event_name: "PreToolUse",
+  session_id: "bench",
+  tool_name: "Write",
+  tool_input: { file_path: "notes.md", content: "x" },
+});
 const TRIALS = {
   [PEER]: { args: ["-e", "0"] },
   "lock status KEY": { args: [MAIN, "lock", "status", "shop"], goal: { atMost: 1.8 } },
   "run KEY -- true": { args: [MAIN, "run", "shop", "--", "true"], goal: { atMost: 2.5 } },
+  "hook check claude": { args: [MAIN, "hook", "check", "claude"], input: EVENT, goal: { atMost: 2.5 } },
 };
 
 export const startUp = {
@@ -21,7 +29,7 @@ export const startUp = {
       const cwd = newFolder();
       run([MAIN, "init"], cwd);
       return interleave(Object.keys(TRIALS), { rounds: quick ? 9 : 41, warmUps: 2 }, (trial) =>
-        run(TRIALS[trial].args, cwd),
+        run(TRIALS[trial].args, cwd, TRIALS[trial].input),
       );
     });
     return Object.keys(TRIALS)
@@ -37,9 +45,9 @@ export const startUp = {
   },
 };
 
-function run(args, cwd) {
+function run(args, cwd, input = "") {
   const startedAt = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, input, encoding: "utf8" });
   if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
   return performance.now() - startedAt;
 }

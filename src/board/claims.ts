@@ -8,7 +8,10 @@
 import type { Around, Commit, Transaction } from "../documents/documents.js";
 import { type Duration, parseDuration } from "../lease/duration.js";
 import type { Lease } from "../lease/lease.js";
+import type { Grant } from "../lock/grant.js";
+import { isExpired } from "../lock/profile.js";
 import { HoldfastError } from "../support/errors.js";
+import { lifeOfProcess, thisMachine } from "../support/machine.js";
 import type { BoardStore, ChangeOptions } from "./board-store.js";
 import type { IssueSummary } from "./index-file.js";
 import { type Issue, type IssueState, isClosed, issueKey, notFound } from "./issue.js";
@@ -64,7 +67,7 @@ function isPatient({ wait = 0 }: ClaimOptions): boolean {
 
 /**
  * The best issue that can be begun, claimed in one step under the board's guard, or null when there is none. Ready ones
- * first, then those whose claim has lapsed.
+ * first, then those whose claim has lapsed or whose claimer has died.
  */
 export async function claimNext(board: BoardStore, options: NextOptions): Promise<Claimed | null> {
   const candidates = await candidatesFor(board, options);
@@ -93,7 +96,15 @@ export async function candidatesFor(board: BoardStore, options: NextOptions): Pr
 }
 
 async function isUnclaimed(board: BoardStore, id: string): Promise<boolean> {
-  return (await board.holdfast.inspect(issueKey(id))).state !== "held";
+  const { store, clock } = board.holdfast.home;
+  const { grants, unreadable } = await store.reader.inspect(issueKey(id));
+  const now = clock();
+  return unreadable.length === 0 && grants.every((grant) => isExpired(grant, now) || hasDied(grant));
+}
+
+/** Its claimer's process. Elsewhere, or without one, only the lease counts. */
+function hasDied({ proof, renewedAt }: Grant): boolean {
+  return proof.kind === "pid" && renewedAt.bootId === thisMachine().bootId && lifeOfProcess(proof) === "dead";
 }
 
 async function tryClaim(board: BoardStore, commit: Commit, id: string, options: NextOptions): Promise<Claimed | null> {

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -188,6 +190,19 @@ describe("the board", () => {
     const again = await (await place.open("agent:heir")).board.claimNext();
     expect(again?.issue).toMatchObject({ id: "1", assignee: "agent:heir" });
     await expect(board.update("1", { title: "late" }, { token })).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+  });
+
+  it("BOARD-5 next offers the work of a claimer whose process has died, also while the claim's time runs", async () => {
+    const { board: heir } = await place.open("agent:heir");
+    const claimer = spawn(process.execPath, ["-e", "process.stdin.resume()"]);
+    await board.add({ title: "a" });
+    await board.claim("1", { ttl: "1h", pid: claimer.pid ?? 0 });
+    expect(await heir.next()).toBeNull();
+    expect(await heir.claimNext()).toBeNull();
+    claimer.kill("SIGKILL");
+    await once(claimer, "exit");
+    expect(await heir.next()).toMatchObject({ id: "1" });
+    expect((await heir.claimNext())?.issue).toMatchObject({ id: "1", assignee: "agent:heir" });
   });
 
   it("BOARD-5 next takes the most urgent issue that can be begun", async () => {

@@ -471,6 +471,14 @@ export const MUTANTS = [
     tests: { files: ["test/board/board.test.ts"], only: "changed only by its claimer" },
   },
   {
+    name: "board-dead-claimer",
+    about: "what a killed agent had claimed is offered to nobody until its lease is over",
+    file: "src/board/claims.ts",
+    find: "isExpired(grant, now) || hasDied(grant)",
+    replace: "isExpired(grant, now)",
+    tests: { files: ["test/board/board.test.ts"], only: "whose process has died" },
+  },
+  {
     name: "board-cycle",
     about: "a dependency that closes a cycle is let in",
     file: "src/board/board.ts",
@@ -916,6 +924,14 @@ export const MUTANTS = [
     find: "return { ...dialect.answer(moment, refusal), moment, refusal };",
     replace: "return { ...dialect.answer(moment, null), moment, refusal: null };",
     tests: hooks("check", "refuses what it cannot understand"),
+  },
+  {
+    name: "hook-contention",
+    about: "a check lets a write pass though somebody else holds the file",
+    file: "src/hooks/check.ts",
+    find: "if (asked.keys.length > 0) await locks.hold(asked.keys);",
+    replace: "if (asked.keys.length > 0) await locks.hold(asked.keys).catch(() => undefined);",
+    tests: { files: ["test/agents/six-agents.test.ts"], only: "two killed" },
   },
   {
     name: "hook-borrowers",

@@ -46,15 +46,6 @@ export class Agent {
     return this.tell({ hook_event_name: "PreToolUse", tool_name: "Write", tool_input: { file_path: file } });
   }
 
-  /** Reads all of the file, thinks, writes all of it with one line more. */
-  async edit(file: string, text: string): Promise<void> {
-    await this.tell({ edit: file, text });
-  }
-
-  endTurn(): Promise<Result> {
-    return this.tell({ hook_event_name: "Stop" });
-  }
-
   end(): Promise<Result> {
     return this.tell({ hook_event_name: "SessionEnd", reason: "exit" });
   }

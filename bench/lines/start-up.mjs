@@ -19,7 +19,7 @@ const TRIALS = {
   [PEER]: { args: ["-e", "0"] },
   "lock status KEY": { args: [MAIN, "lock", "status", "shop"], goal: { atMost: 1.8 } },
   "run KEY -- true": { args: [MAIN, "run", "shop", "--", "true"], goal: { atMost: 2.5 } },
-  "hook check claude": { args: [MAIN, "hook", "check", "claude"], input: EVENT, goal: { atMost: 2.5 } },
+  "hook check claude": { args: [MAIN, "hook", "check", "claude"], input: EVENT, goal: { atMost: 1.8 } },
 };
 
 export const startUp = {

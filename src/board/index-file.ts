@@ -7,11 +7,12 @@
  * It can always be made again from the issues. A picture that is missing, torn or not of this log (git merged it, a power
  * cut took it) is not believed: then the issues themselves are read.
  */
-import { closeSync, openSync, readSync } from "node:fs";
+import { readSync } from "node:fs";
 import { join } from "node:path";
 import { readText, replaceDocument } from "../documents/document-file.js";
 import { entryBefore, readLog } from "../documents/log-file.js";
 import { documentPath, logPath, privateFolder } from "../documents/names.js";
+import { ifReadable } from "../support/readable.js";
 import type { BoardEvent } from "./events.js";
 import type { GateState, GateStatus, Issue, IssueState, Priority } from "./issue.js";
 
@@ -119,18 +120,10 @@ export function compareIds(one: string, other: string): number {
 }
 
 function readHead(path: string): { readonly seq: number; readonly count: number } | null {
-  let fd: number;
-  try {
-    fd = openSync(path, "r");
-  } catch {
-    return null;
-  }
-  try {
+  return ifReadable(path, (fd) => {
     const bytes = Buffer.alloc(HEAD_BYTES);
     const text = bytes.toString("latin1", 0, readSync(fd, bytes, 0, HEAD_BYTES, 0));
     const found = /^\{"schema_version":1,"revision":\d+,"seq":(\d+),"events_bytes":\d+,"count":(\d+),/.exec(text);
     return found === null ? null : { seq: Number(found[1]), count: Number(found[2]) };
-  } finally {
-    closeSync(fd);
-  }
+  });
 }

@@ -17,6 +17,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../support/clock.js";
 import { isNamed, syncFolder, writeFully } from "../support/durable-file.js";
 import { HoldfastError, ioError } from "../support/errors.js";
+import { ifReadable } from "../support/readable.js";
 import {
   announcedLength,
   decodeRecord,
@@ -166,8 +167,7 @@ export class Journal {
   }
 
   #scan(): PlacedRecord[] {
-    const bytes = readBytes(this.#fd, FIRST_AT, Math.max(0, fstatSync(this.#fd).size - FIRST_AT));
-    return recordsIn(bytes);
+    return allRecords(this.#fd);
   }
 
   #write(mark: Mark): void {
@@ -213,38 +213,23 @@ export class Journal {
  * are right as they are.
  */
 export function unsettledRecords(path: string, boot: string): readonly JournalRecord[] | null {
-  let fd: number;
-  try {
-    fd = openSync(path, "r");
-  } catch {
-    return null;
-  }
-  try {
-    if (readMark(fd)?.boot === boot) return null;
-    return recordsIn(readBytes(fd, FIRST_AT, Math.max(0, fstatSync(fd).size - FIRST_AT))).map(({ record }) => record);
-  } finally {
-    closeSync(fd);
-  }
+  return ifReadable(path, (fd) => (readMark(fd)?.boot === boot ? null : allRecords(fd).map(({ record }) => record)));
 }
 
 /** For whoever only looks, under the guard: what `look` would find to do, or null. */
 export function peek(path: string, boot: string): Exclude<Unsettled, { kind: "nothing" }> | null {
-  let fd: number;
-  try {
-    fd = openSync(path, "r");
-  } catch {
-    return null;
-  }
-  try {
+  return ifReadable(path, (fd) => {
     const mark = readMark(fd);
-    const records = recordsIn(readBytes(fd, FIRST_AT, Math.max(0, fstatSync(fd).size - FIRST_AT)));
+    const records = allRecords(fd);
     if (mark === null || mark.boot !== boot || mark.suspect)
       return { kind: "all", records: records.map(({ record }) => record), suspect: mark?.suspect ?? false };
     const last = records.find(({ generation, seq }) => generation === mark.generation && seq === mark.seq + 1);
     return last === undefined ? null : { kind: "last", record: last.record };
-  } finally {
-    closeSync(fd);
-  }
+  });
+}
+
+function allRecords(fd: number): PlacedRecord[] {
+  return recordsIn(readBytes(fd, FIRST_AT, Math.max(0, fstatSync(fd).size - FIRST_AT)));
 }
 
 function recordsIn(bytes: Buffer): PlacedRecord[] {

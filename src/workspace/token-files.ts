@@ -15,6 +15,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
 import { ioError } from "../support/errors.js";
+import { ifReadable } from "../support/readable.js";
 
 const TOKEN_SCHEMA = 1;
 
@@ -117,20 +118,14 @@ function writeToken(path: string, kept: KeptToken): void {
 
 /** Null for what is not ours or cannot be read: it is no token then. */
 function readToken(path: string): FoundToken | null {
-  let fd: number;
   try {
-    fd = openSync(path, "r");
+    return ifReadable(path, (fd) => {
+      if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;
+      const kept = JSON.parse(readFileSync(fd, "utf8")) as KeptToken;
+      return kept.schema_version === TOKEN_SCHEMA ? { ...kept, path } : null;
+    });
   } catch {
     return null;
-  }
-  try {
-    if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;
-    const kept = JSON.parse(readFileSync(fd, "utf8")) as KeptToken;
-    return kept.schema_version === TOKEN_SCHEMA ? { ...kept, path } : null;
-  } catch {
-    return null;
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -6,7 +6,7 @@ import { DIALECTS } from "../../src/hooks/dialects/dialect.js";
 const CLAUDE = {
   session_id: "0b5f7c1e-52f4-4f0e-9d1d-6a6c0f4f9b11",
   transcript_path: "/home/ann/.claude/projects/-work/0b5f7c1e.jsonl",
-  cwd: "/work",
+  cwd: "/repo",
   permission_mode: "acceptEdits",
   hook_event_name: "PreToolUse",
   tool_use_id: "toolu_01ABC",
@@ -15,7 +15,7 @@ const CLAUDE = {
 const GEMINI = {
   session_id: "a1b2",
   transcript_path: "/home/ann/.gemini/tmp/x.json",
-  cwd: "/work",
+  cwd: "/repo",
   hook_event_name: "BeforeTool",
   timestamp: "2026-11-02T08:15:30.000Z",
 };
@@ -24,9 +24,9 @@ const CURSOR = {
   conversation_id: "668320d2-2fd8-4888-b33c-2a466fec86e7",
   generation_id: "490b90b7-a2ce-4c2c-bb76-cb77b125df2f",
   hook_event_name: "preToolUse",
-  workspace_roots: ["/work"],
+  workspace_roots: ["/repo"],
   cursor_version: "2.4.1",
-  cwd: "/work",
+  cwd: "/repo",
 };
 
 const PATCH = `*** Begin Patch
@@ -52,23 +52,23 @@ const files = (client: AgentClient, input: unknown) => read(client, input).inten
 describe("HOOK-1: Claude Code", () => {
   it("names the file of Edit, Write, MultiEdit and NotebookEdit", () => {
     const tools = [
-      ["Write", { file_path: "/work/a.ts", content: "x" }],
-      ["Edit", { file_path: "/work/a.ts", old_string: "a", new_string: "b", replace_all: false }],
-      ["MultiEdit", { file_path: "/work/a.ts", edits: [] }],
-      ["NotebookEdit", { notebook_path: "/work/a.ts", new_source: "" }],
+      ["Write", { file_path: "/repo/a.ts", content: "x" }],
+      ["Edit", { file_path: "/repo/a.ts", old_string: "a", new_string: "b", replace_all: false }],
+      ["MultiEdit", { file_path: "/repo/a.ts", edits: [] }],
+      ["NotebookEdit", { notebook_path: "/repo/a.ts", new_source: "" }],
     ] as const;
     for (const [tool_name, tool_input] of tools)
-      expect(files("claude", { ...CLAUDE, tool_name, tool_input })).toEqual(["/work/a.ts"]);
+      expect(files("claude", { ...CLAUDE, tool_name, tool_input })).toEqual(["/repo/a.ts"]);
   });
 
   it("tells the run, the sub-agent, the folder and the moment", () => {
-    const call = { ...CLAUDE, tool_name: "Write", tool_input: { file_path: "/work/a" }, agent_id: "a17" };
+    const call = { ...CLAUDE, tool_name: "Write", tool_input: { file_path: "/repo/a" }, agent_id: "a17" };
     expect(read("claude", call)).toMatchObject({
       moment: "before",
       client: "claude",
       session: CLAUDE.session_id,
       agent: "a17",
-      cwd: "/work",
+      cwd: "/repo",
     });
     const moments = ["SessionStart", "PostToolUse", "UserPromptSubmit", "Stop", "SubagentStop", "SessionEnd"].map(
       (hook_event_name) => read("claude", { ...CLAUDE, hook_event_name }).moment,
@@ -78,13 +78,13 @@ describe("HOOK-1: Claude Code", () => {
 
   it("finds what tools of MCP servers write, and lets others be", () => {
     const call = (tool_name: string, tool_input: unknown) => files("claude", { ...CLAUDE, tool_name, tool_input });
-    expect(call("mcp__filesystem__write_file", { path: "/work/x", content: "" })).toEqual(["/work/x"]);
-    expect(call("mcp__filesystem__move_file", { source: "/work/x", destination: "/work/y" })).toEqual([
-      "/work/x",
-      "/work/y",
+    expect(call("mcp__filesystem__write_file", { path: "/repo/x", content: "" })).toEqual(["/repo/x"]);
+    expect(call("mcp__filesystem__move_file", { source: "/repo/x", destination: "/repo/y" })).toEqual([
+      "/repo/x",
+      "/repo/y",
     ]);
     expect(call("mcp__holdfast__issue_create", { title: "t" })).toEqual([]);
-    expect(call("Read", { file_path: "/work/x" })).toEqual([]);
+    expect(call("Read", { file_path: "/repo/x" })).toEqual([]);
   });
 
   it("refuses with exit code 2 and words on stderr alone, and says nothing for a yes", () => {
@@ -125,12 +125,12 @@ describe("HOOK-1: Codex", () => {
 
 describe("HOOK-1: Cursor", () => {
   it("names files of tools and of shell commands, and runs are conversations", () => {
-    const write = { ...CURSOR, tool_name: "Write", tool_input: { file_path: "/work/a.ts", content: "" } };
+    const write = { ...CURSOR, tool_name: "Write", tool_input: { file_path: "/repo/a.ts", content: "" } };
     expect(read("cursor", write)).toMatchObject({ session: CURSOR.conversation_id, client: "cursor" });
-    expect(files("cursor", write)).toEqual(["/work/a.ts"]);
+    expect(files("cursor", write)).toEqual(["/repo/a.ts"]);
     const shell = { ...CURSOR, hook_event_name: "beforeShellExecution", command: "echo hi >> notes.md" };
     expect(read("cursor", shell).moment).toBe("before");
-    expect(files("cursor", shell)).toEqual(["/work/notes.md"]);
+    expect(files("cursor", shell)).toEqual(["/repo/notes.md"]);
   });
 
   it("is itself where it runs the hooks of Claude Code", () => {
@@ -153,10 +153,10 @@ describe("HOOK-1: Cursor", () => {
 describe("HOOK-1: Gemini CLI", () => {
   it("names the file of write_file and replace, and of a command in its folder", () => {
     const call = (tool_name: string, tool_input: unknown) => files("gemini", { ...GEMINI, tool_name, tool_input });
-    expect(call("write_file", { file_path: "/work/a", content: "" })).toEqual(["/work/a"]);
+    expect(call("write_file", { file_path: "/repo/a", content: "" })).toEqual(["/repo/a"]);
     expect(call("replace", { file_path: "a", old_string: "", new_string: "" })).toEqual(["a"]);
-    expect(call("run_shell_command", { command: "rm x", dir_path: "/work/sub" })).toEqual(["/work/sub/x"]);
-    expect(call("read_file", { file_path: "/work/a" })).toEqual([]);
+    expect(call("run_shell_command", { command: "rm x", dir_path: "/repo/sub" })).toEqual(["/repo/sub/x"]);
+    expect(call("read_file", { file_path: "/repo/a" })).toEqual([]);
   });
 });
 

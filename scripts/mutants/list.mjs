@@ -965,4 +965,29 @@ export const MUTANTS = [
     replace: "if (inTheWay.length >= 0) continue;",
     tests: hooks("processes", "git"),
   },
+  {
+    name: "job-killed-worker",
+    about: "what a killed worker had started runs on",
+    file: "src/jobs/children/keeper-process.ts",
+    find: "for (const pid of groups.keys()) end(pid);",
+    replace: "",
+    tests: jobs("children", "are ended at once"),
+  },
+  {
+    name: "job-frozen-worker",
+    about: "what a frozen worker had started runs on when its lease is over",
+    file: "src/jobs/children/keeper-process.ts",
+    find: "setTimeout(() => end(pid), Math.max(0, untilMs - sharedMs()))",
+    replace: "setTimeout(() => undefined, Math.max(0, untilMs - sharedMs()))",
+    tests: jobs("children", "frozen and its lease is over"),
+  },
+  {
+    name: "job-group",
+    about: "what the process of a run had started is left when it ends",
+    file: "src/jobs/children/process-group.ts",
+    find: `signal.removeEventListener("abort", stop);
+    signalGroup(child, "SIGKILL");`,
+    replace: `signal.removeEventListener("abort", stop);`,
+    tests: jobs("children", "blocks its process"),
+  },
 ];

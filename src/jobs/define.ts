@@ -30,6 +30,15 @@ export interface RunTools {
 
 export type JobHandler = (job: JobRecord, tools: RunTools) => unknown;
 
+/** What a handler in a process of its own is given besides its job. */
+export interface ChildRunTools extends Omit<RunTools, "onSettle"> {
+  /** A statement on rows of your own, made in the step that settles the job as done: there together or not at all. */
+  onSettle(statement: string, values?: readonly unknown[]): void;
+}
+
+/** What a module that runs in a process of its own exports as `handler`. */
+export type ChildHandler = (job: JobRecord, tools: ChildRunTools) => unknown;
+
 export interface KindOptions {
   /** `cpu` or `io`: each has a cap of its own. Default `io`. */
   readonly class?: JobClass;
@@ -114,6 +123,13 @@ function needsOf(kind: string, { needs = [], command }: EnqueueOptions): Set<str
     command === undefined ? kindLabel(kind) : COMMANDS,
     ...needs.map((need) => parseName(need, "needs")),
   ]);
+}
+
+/** `E_INVALID_ARGUMENT` unless it is a function, or says where a module is. */
+export function parseHandler(handler: unknown): JobHandler | URL {
+  if (typeof handler === "function") return handler as JobHandler;
+  if (handler instanceof URL && handler.protocol === "file:") return handler;
+  throw invalidArgument("handler", "a function, or the file: URL of a module that exports one as handler");
 }
 
 export const COMMANDS = "commands";

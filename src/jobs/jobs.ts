@@ -11,6 +11,7 @@ import {
   type EnqueueOptions,
   type JobHandler,
   type KindOptions,
+  parseHandler,
   parseName,
   parseNewJob,
   parsePage,
@@ -59,10 +60,13 @@ export class Jobs {
     this.#scripts = scripts;
   }
 
-  /** Says how jobs of this kind are run here. */
-  define(kind: string, options: KindOptions, handler: JobHandler): void {
+  /**
+   * Says how jobs of this kind are run here: by a function in this process, or, for work that keeps a core busy, by the
+   * `handler` that a module exports, in a process of its own for each run. `E_INVALID_ARGUMENT`.
+   */
+  define(kind: string, options: KindOptions, handler: JobHandler | URL): void {
     parseName(kind, "kind");
-    this.#kinds.set(kind, { options, handler });
+    this.#kinds.set(kind, { options, handler: parseHandler(handler) });
   }
 
   /** Adds a job, durably. With `unique`, the one that is there already, if any. */

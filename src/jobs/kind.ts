@@ -3,7 +3,8 @@ import type { JobHandler, KindOptions } from "./define.js";
 
 export interface Kind {
   readonly options: KindOptions;
-  readonly handler: JobHandler;
+  /** Here, or in a process of its own that loads this module. */
+  readonly handler: JobHandler | URL;
 }
 
 /** Stands in where nobody defined it: its jobs fail, they are never taken for done. */

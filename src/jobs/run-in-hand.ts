@@ -6,16 +6,18 @@ import { createBorrowedLease } from "../lease/borrowed-lease.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import type { Scripts, Sql } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";
-import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { asJobError, progressAsJson, resultAsJson, timedOut } from "./as-json.js";
+import type { Keeper } from "./children/keeper.js";
+import { CommandFailed, runCommand } from "./children/run-command.js";
+import { runInChild } from "./children/run-in-child.js";
+import type { RunTools } from "./define.js";
 import { type Kind, NO_SUCH_KIND } from "./kind.js";
 import type { JobRun } from "./model.js";
-import { CommandFailed, runCommand } from "./run-command.js";
 import type { Settler } from "./settler.js";
 import { letGo } from "./steps/settle.js";
-import type { Ending, JobError } from "./steps/slots.js";
+import type { Ending } from "./steps/slots.js";
 
-const PROGRESS_BYTES = 16 * 1024;
-const RESULT_BYTES = 256 * 1024;
 const TRY_AGAIN_MS = 100;
 /** Not now; nobody knows whether; one of its locks is being committed under. */
 const AGAIN: ReadonlySet<string> = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_LOCK_CONFLICT"]);
@@ -29,6 +31,7 @@ interface Hands {
   readonly home: LeaseHome;
   readonly scripts: Scripts;
   readonly settler: Settler;
+  readonly keeper: Keeper;
 }
 
 export class RunInHand {
@@ -40,15 +43,13 @@ export class RunInHand {
   progress: string | undefined;
   /** Until when the slot is ours without another beat. */
   #trustedUntil: number;
-  readonly #home: LeaseHome;
-  readonly #scripts: Scripts;
-  readonly #settler: Settler;
+  /** The process group it runs in, if it has one of its own. */
+  #group: number | undefined;
+  readonly #hands: Hands;
 
-  constructor(run: JobRun, kind: Kind | undefined, askedAt: number, { home, scripts, settler }: Hands) {
+  constructor(run: JobRun, kind: Kind | undefined, askedAt: number, hands: Hands) {
     this.run = run;
-    this.#home = home;
-    this.#scripts = scripts;
-    this.#settler = settler;
+    this.#hands = hands;
     this.#trustedUntil = askedAt + run.leaseMs;
     this.over = this.#perform(kind ?? NO_SUCH_KIND);
   }
@@ -56,11 +57,26 @@ export class RunInHand {
   /** A beat that was sent at this time got through. */
   kept(askedAt: number): void {
     this.#trustedUntil = askedAt + this.run.leaseMs;
+    this.#keepGroup();
   }
 
   /** No beat got through for a whole lease. */
   get isLapsed(): boolean {
     return performance.now() > this.#trustedUntil;
+  }
+
+  #keepGroup(): void {
+    if (this.#group !== undefined) this.#hands.keeper.keep(this.#group, this.#trustedUntil - performance.now());
+  }
+
+  /** From here on the group ends at the latest when the slot may be somebody else's. */
+  #guard(pid: number): () => void {
+    this.#group = pid;
+    this.#keepGroup();
+    return () => {
+      this.#group = undefined;
+      this.#hands.keeper.drop(pid);
+    };
   }
 
   async #perform({ handler }: Kind): Promise<void> {
@@ -71,7 +87,7 @@ export class RunInHand {
     try {
       const result = await this.#work(handler, own);
       if (this.ended.signal.aborted) throw this.ended.signal.reason;
-      ending = { kind: "done", result: checked(result) };
+      ending = { kind: "done", result: JSON.parse(resultAsJson(result)) };
     } catch (error) {
       ending = endingFor(error, this.ended.signal);
     } finally {
@@ -84,25 +100,27 @@ export class RunInHand {
     const { job, token } = this.run;
     const { signal } = this.ended;
     const keys = job.locks.map((lock) => lock.resource);
-    const lease = keys.length === 0 ? null : await createBorrowedLease(this.#home, keys, token);
-    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal);
-    return unless(signal, async () =>
-      handler(job, {
-        signal,
-        lease,
-        release: () => this.#release(),
-        progress: (value) => {
-          this.progress = asProgress(value);
-        },
-        onSettle: (body) => own.push(body),
-      }),
-    );
+    const { home } = this.#hands;
+    const lease = keys.length === 0 ? null : await createBorrowedLease(home, keys, token);
+    const guard = (pid: number): (() => void) => this.#guard(pid);
+    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, guard);
+    const tools: RunTools = {
+      signal,
+      lease,
+      release: () => this.#release(),
+      progress: (value) => {
+        this.progress = progressAsJson(value);
+      },
+      onSettle: (body) => own.push(body),
+    };
+    if (typeof handler === "function") return unless(signal, async () => handler(job, tools));
+    return runInChild(handler, job, tools, { store: home.store.url, owner: home.party.owner, token }, guard);
   }
 
   async #release(): Promise<void> {
     const { job, fence } = this.run;
-    const party = { ...this.#home.party, owner: `job:${job.id}` };
-    const isOurs = await this.#scripts.run(() => letGo({ job: job.id, fence }, party), { durable: false });
+    const party = { ...this.#hands.home.party, owner: `job:${job.id}` };
+    const isOurs = await this.#hands.scripts.run(() => letGo({ job: job.id, fence }, party), { durable: false });
     if (!isOurs) throw new HoldfastError("E_LOCK_NOT_HELD", `job ${job.id} was given on to another run`);
   }
 
@@ -110,7 +128,7 @@ export class RunInHand {
     const { job, fence } = this.run;
     const withRows = ending.kind === "done" && own.length > 0 ? { body: oneByOne(own) } : {};
     try {
-      await this.#untilReached(() => this.#settler.settle({ job: job.id, fence, ending, ...withRows }));
+      await this.#untilReached(() => this.#hands.settler.settle({ job: job.id, fence, ending, ...withRows }));
     } catch (error) {
       if (ending.kind === "done") await this.#settle({ kind: "failed", error: asJobError(error) }, []);
       // Else its slot lapses, and some worker takes it back.
@@ -159,33 +177,4 @@ function endingFor(error: unknown, { aborted, reason }: AbortSignal): Ending {
   if (aborted && reason instanceof HandedBack) return { kind: "handed back" };
   if (aborted && reason instanceof Cancelled) return { kind: "cancelled", ...kept };
   return { kind: "failed", error: asJobError(aborted ? reason : error), ...kept };
-}
-
-function timedOut(ms: number): HoldfastError {
-  return new HoldfastError("E_LOCK_TIMEOUT", `it ran longer than its limit of ${ms} ms`);
-}
-
-function asJobError(error: unknown): JobError {
-  if (isHoldfastError(error)) return { code: error.code, message: error.message };
-  return { code: "failed", message: error instanceof Error ? error.message : String(error) };
-}
-
-function asProgress(value: unknown): string {
-  return asJson(value, "progress", PROGRESS_BYTES);
-}
-
-function checked(result: unknown): unknown {
-  return JSON.parse(asJson(result, "result", RESULT_BYTES));
-}
-
-function asJson(value: unknown, field: string, most: number): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value ?? null);
-  } catch (cause) {
-    throw invalidArgument(field, `cannot be written as JSON (${String(cause)})`);
-  }
-  if (text === undefined) throw invalidArgument(field, "is no JSON");
-  if (Buffer.byteLength(text) > most) throw invalidArgument(field, `at most ${most / 1024} KiB as JSON`);
-  return text;
 }

@@ -1,7 +1,7 @@
 /**
  * A worker: takes turns as long as it has room, runs the handlers, beats for all runs at once, and settles each. The beat
  * comes from this event loop: a handler that blocks it loses its slot, which is right, since nobody can tell it from a
- * worker that hangs. Work that blocks belongs into a command.
+ * worker that hangs. Work that blocks belongs into a module, which has a process of its own, or into a command.
  *
  * What a crash leaves: slots that nobody beats. The next turn of any worker takes them back when their lease is over. A
  * worker whose beats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
@@ -13,6 +13,7 @@ import type { Scripts } from "../store/contract.js";
 import { sleep } from "../support/deadline.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { newLeaseToken } from "../support/lease-token.js";
+import { Keeper } from "./children/keeper.js";
 import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
@@ -73,7 +74,8 @@ export function startWorker(
   const inHand = new Set<RunInHand>();
   const stopping = new AbortController();
   const { party } = home;
-  const hands = { home, scripts, settler: new Settler(scripts, party) };
+  const keeper = new Keeper(onError);
+  const hands = { home, scripts, settler: new Settler(scripts, party), keeper };
 
   /** Also with no room it keeps house and is seen to be there. */
   const takeTurn = async (): Promise<Turn> => {
@@ -177,6 +179,7 @@ export function startWorker(
       await Promise.all([...inHand].map((each) => each.over));
       clearTimeout(late);
       clearInterval(beats);
+      keeper.close();
       listening[Symbol.dispose]();
       await scripts.run(() => signOff(name), { durable: false }).catch(onError);
     },

@@ -1,60 +1,10 @@
 /** Workers that are killed and frozen. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Place, STORES, type StoreKind } from "./place.js";
+import { Crew, stateOf } from "./crew.js";
+import { STORES } from "./place.js";
 
-const WORKER = fileURLToPath(new URL("../fixtures/job-worker.mjs", import.meta.url));
 const LIMIT = { timeout: 240_000 };
-
-class Crew implements AsyncDisposable {
-  readonly place: Place;
-  readonly #workers: ChildProcess[] = [];
-
-  constructor(on: StoreKind) {
-    this.place = new Place(on);
-  }
-
-  get file(): string {
-    return join(this.place.dir, "begun");
-  }
-
-  async start(): Promise<ChildProcess> {
-    const child = fork(WORKER, [await this.place.store(), "3s", this.file], { stdio: "ignore" });
-    this.#workers.push(child);
-    await once(child, "message");
-    return child;
-  }
-
-  /** The jobs that began in this process. A lease that a busy machine lost makes some begin more than once. */
-  begunBy({ pid }: ChildProcess): Set<number> {
-    const lines = existsSync(this.file) ? readFileSync(this.file, "utf8").trim().split("\n") : [];
-    return new Set(
-      lines.map((line) => line.split(" ").map(Number)).flatMap(([by, job = 0]) => (by === pid ? job : [])),
-    );
-  }
-
-  letGo(): void {
-    writeFileSync(`${this.file}.go`, "");
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) {
-      if (worker.exitCode !== null || worker.signalCode !== null) continue;
-      const over = once(worker, "exit");
-      worker.kill("SIGKILL");
-      await over;
-    }
-    await this.place[Symbol.asyncDispose]();
-  }
-}
-
-function stateOf({ pid }: ChildProcess): string {
-  return /\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1] ?? "";
-}
 
 describe.each(STORES)("JOB-6: workers that vanish, on %s", { timeout: 300_000 }, (on) => {
   it("a killed worker's jobs are done by another, once each, with locks and counters in order", async () => {

@@ -1,16 +1,14 @@
 /**
  * A job that is a command: its own process group, ended whole when the run is over for whatever reason. The run is not
- * over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its locks never outlive its doings.
- *
- * When the worker itself is killed nobody ends the group. It goes on without a slot; what it commits with its lease token
- * is refused once its slot was taken back.
+ * over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its doings never outlive its locks.
+ * When the worker is killed or frozen the keeper ends the group.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import type { BorrowedLease } from "../lease/borrowed-lease.js";
-import type { JobRecord } from "./model.js";
+import { spawn } from "node:child_process";
+import type { BorrowedLease } from "../../lease/borrowed-lease.js";
+import type { JobRecord } from "../model.js";
+import { type Guard, signalGroup, watchGroup } from "./process-group.js";
 
 const KEPT_CHARACTERS = 64 * 1024;
-const KILL_AFTER_MS = 2_000;
 /** Whoever left the group and still has its output open is not waited for any longer. */
 const LAST_OUTPUT_MS = 1_000;
 
@@ -42,6 +40,7 @@ export function runCommand(
   { command, id }: JobRecord,
   locks: CommandLocks | null,
   signal: AbortSignal,
+  guard: Guard,
 ): Promise<CommandResult> {
   const [program = "", ...args] = command ?? [];
   return new Promise((resolve, reject) => {
@@ -55,25 +54,9 @@ export function runCommand(
       stream.setEncoding("utf8").on("data", (part: string) => {
         output = (output + part).slice(-KEPT_CHARACTERS);
       });
-    let killing: NodeJS.Timeout | undefined;
-    const stop = (): void => {
-      endGroup(child, "SIGTERM");
-      killing = setTimeout(() => endGroup(child, "SIGKILL"), KILL_AFTER_MS);
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-
-    const isOver = (): void => {
-      clearTimeout(killing);
-      signal.removeEventListener("abort", stop);
-    };
-    child.once("error", (error) => {
-      isOver();
-      reject(error);
-    });
+    watchGroup(child, signal, guard, () => signalGroup(child, "SIGTERM"));
+    child.once("error", reject);
     child.once("exit", (exitCode, killedBy) => {
-      isOver();
-      endGroup(child, "SIGKILL");
       const settle = (): void => {
         clearTimeout(late);
         const result = { exit_code: exitCode, signal: killedBy, output };
@@ -97,12 +80,4 @@ function environmentOf(job: number, locks: CommandLocks | null): NodeJS.ProcessE
     HOLDFAST_FENCING_TOKEN: locks.lease.fencingTokens.join(" "),
     HOLDFAST_LEASE_TOKEN: locks.token,
   };
-}
-
-function endGroup({ pid }: ChildProcess, how: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, how);
-  } catch {
-    // Nobody of it is left.
-  }
 }

@@ -3,9 +3,8 @@
  * disk goes there: syncs, and everything about large files. So many syncs are under way at a time, and the file system
  * makes one write of them.
  */
-import { createHash } from "node:crypto";
+import { createHash, hash as hashAtOnce } from "node:crypto";
 import { closeSync, fstatSync, fsync, openSync, read, readSync, write, writeSync } from "node:fs";
-import { promisify } from "node:util";
 import { ioError } from "../support/errors.js";
 
 /** Up to this many bytes are read or written at once. */
@@ -16,24 +15,19 @@ export interface Sum {
   readonly size: number;
 }
 
-// Called by name each time: whoever instruments node:fs sees the calls.
-const fsyncLater = (fd: number): Promise<void> => promisify(fsync)(fd);
-const writeLater = promisify((...args: Parameters<typeof write>) => write(...args)) as unknown as (
-  fd: number,
-  data: Uint8Array,
-  offset: number,
-  length: number,
-) => Promise<number>;
-
 /** Waits until the file is on the disk, then closes it, whatever comes of it. A sync that failed is not tried again. */
-export async function syncAndClose(fd: number, path: string): Promise<void> {
-  try {
-    await fsyncLater(fd);
-  } catch (error) {
-    throw ioError(error, "sync", path);
-  } finally {
-    closeSync(fd);
-  }
+export function syncAndClose(fd: number, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fsync(fd, (error) => {
+      try {
+        closeSync(fd);
+      } catch (closing) {
+        error ??= closing as NodeJS.ErrnoException;
+      }
+      if (error) reject(ioError(error, "sync", path));
+      else resolve();
+    });
+  });
 }
 
 export async function syncFolderLater(path: string): Promise<void> {
@@ -43,16 +37,24 @@ export async function syncFolderLater(path: string): Promise<void> {
   } catch (error) {
     throw ioError(error, "sync", path);
   }
-  await syncAndClose(fd, path);
+  return syncAndClose(fd, path);
 }
 
 export type Content = string | Uint8Array | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /** Writes what comes; while a piece is on its way to the file it is hashed. A short write is gone on with. */
-export async function pour(content: Content, fd: number): Promise<Sum> {
+export function pour(content: Content, fd: number): Sum | Promise<Sum> {
+  if (typeof content !== "string" && !(content instanceof Uint8Array)) return pourPieces(content, fd);
+  const data = typeof content === "string" ? Buffer.from(content) : content;
+  if (data.byteLength > AT_ONCE) return pourPieces([data], fd);
+  writeAtOnce(fd, data);
+  return { sha256: hashAtOnce("sha256", data), size: data.byteLength };
+}
+
+async function pourPieces(content: Exclude<Content, string | Uint8Array>, fd: number): Promise<Sum> {
   const hash = createHash("sha256");
   let size = 0;
-  for await (const piece of typeof content === "string" || content instanceof Uint8Array ? [content] : content) {
+  for await (const piece of content) {
     const data = typeof piece === "string" ? Buffer.from(piece) : piece;
     const writing = data.byteLength <= AT_ONCE ? writeAtOnce(fd, data) : writeAll(fd, data);
     hash.update(data);
@@ -67,13 +69,21 @@ function writeAtOnce(fd: number, data: Uint8Array): void {
 }
 
 async function writeAll(fd: number, data: Uint8Array): Promise<void> {
-  for (let done = 0; done < data.byteLength; ) done += await writeLater(fd, data, done, data.byteLength - done);
+  for (let done = 0; done < data.byteLength; ) done += await writeLater(fd, data, done);
+}
+
+function writeLater(fd: number, data: Uint8Array, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, data, from, data.byteLength - from, (error, length) =>
+      error === null ? resolve(length) : reject(error),
+    );
+  });
 }
 
 /** The hash of what an open file holds, read piece by piece. */
 export async function sumOf(fd: number): Promise<Sum> {
-  const hash = createHash("sha256");
   const isSmall = fstatSync(fd).size <= AT_ONCE;
+  const hash = createHash("sha256");
   const bytes = isSmall ? scratch : Buffer.allocUnsafe(AT_ONCE);
   let size = 0;
   for (;;) {

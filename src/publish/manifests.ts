@@ -9,7 +9,7 @@ import { invalidArgument } from "../support/errors.js";
 import { sumOf } from "./file-work.js";
 import { manifestsOf } from "./publisher.js";
 import { digest } from "./seal.js";
-import { resolveTarget } from "./target.js";
+import { resolvePlace } from "./target.js";
 
 const PAGE = 1_000;
 /** Named of the files that should not be there. */
@@ -34,7 +34,7 @@ export async function listManifests(
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
   const found = await manifestsOf(holdfast.home.store).list({
-    target: target === undefined ? null : resolveTarget(target, "").path,
+    target: target === undefined ? null : resolvePlace(target).path,
     state: state ?? null,
     after: after === undefined ? null : { id: after.id, createdAt: Date.parse(after.created_at) },
     limit,
@@ -71,7 +71,7 @@ export async function verifyManifests(
   { target, onProgress }: { readonly target?: string; readonly onProgress?: (files: number) => void } = {},
 ): Promise<ManifestVerdict> {
   const manifests = manifestsOf(holdfast.home.store);
-  const only = target === undefined ? null : resolveTarget(target, "").path;
+  const only = target === undefined ? null : resolvePlace(target).path;
   let files = 0;
   const bad: BadFile[] = [];
   const newest = await newestByTarget(manifests, only);

@@ -19,8 +19,6 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** @internal What made it. */
   readonly op?: string;
-  /** @internal */
-  readonly id?: string;
   /** @internal Looks once more after everything is staged; throws to publish nothing. */
   readonly beforeCommit?: () => Promise<void>;
   /** @internal The same, under the guard: quick and synchronous. */

@@ -13,10 +13,21 @@
  *       ── from here on under the guard, one step ──
  *    8. check lease and fence; rename or exchange              the new tree is visible: rolled forward
  *    9. fsync both parents                                     the same
- *   10. manifest `committed`, with its audit entry, synced     published; the old tree still at tmp/<id>
+ *   10. manifest `committed`, with its audit entry             published; the old tree still at tmp/<id>
  *       ── the guard is left ──
- *   11. remove the old tree; release the lock if it was        a manifest that is not cleared
- *       taken for this
+ *   11. remove the old tree, while what 10 wrote gets to       a manifest that is not cleared
+ *       the disk; wait for that
+ *   12. release the lock if it was taken for this; tell        the same
+ *
+ * What must be on the disk before what, since a power cut may take the rest:
+ *
+ *    the manifest of 2   before 8, with the seal. Nothing is visible until then. If it is lost, the stage may be there
+ *                        without it; the next publish to the target knows it by its name (forgotten.ts).
+ *    files and folders   before 8. Their syncs, and that of the seal, are under way together: 8 waits for all of them.
+ *    the seal of 7       before 8: it alone can say what stands at the target afterwards.
+ *    the rename of 8     before 10, so that `committed` never runs ahead of the disk.
+ *    the record of 10    before 12. Until then it may be lost, and is made again from the seal and what is on the disk;
+ *                        the old tree is not needed for that.
  *
  * Who settles: whoever is granted the key, or one above or below it, next, in the step that grants it; the next publish to
  * the target; `doctor`. The rules are in store/operations/settle.ts. Nothing of a live writer is touched.
@@ -26,8 +37,8 @@
  * the rename takes a name out of one folder and puts it into another.
  *
  * A sync that fails is final: the system reports it once and then forgets, so trying again would "succeed" while the data
- * is gone. Before the rename the publish is abandoned. After it the truth is that nobody knows: `E_COMMIT_UNCERTAIN`, the
- * manifest stays pending, and recovery looks at the disk.
+ * is gone. Before the rename the publish is abandoned. After it the truth is that nobody knows: `E_COMMIT_UNCERTAIN`, and
+ * recovery looks at the disk if the manifest is still pending then.
  *
  * Not promised: that a reader who opens several files, one after the other, gets all of them from one tree (open the
  * folder once, or link to it by a version); that a reader deep in the old tree finds files it has not opened yet; that
@@ -39,13 +50,14 @@ import type { ManifestDraft } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
-import { newId } from "./new-id.js";
+import { removeForgotten } from "./forgotten.js";
 import { type PublishOptions, type PublishResult, reporter } from "./options.js";
 import { putIntoPlace } from "./place.js";
 import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { sealStage } from "./seal.js";
 import { openStage, type Stage } from "./stage.js";
-import { makeStageFolder, removeStageFolder, resolveTarget, type Target } from "./target.js";
+import { newStageName } from "./stage-name.js";
+import { makeStageFolder, removeStageFolder, resolvePlace, type Target, targetAt } from "./target.js";
 
 /**
  * Publishes what `fill` writes into the stage as `target`, all at once or not at all. `E_LOCK_EXPIRED`,
@@ -58,11 +70,12 @@ export async function publish(
   fill: (stage: Stage) => Promise<unknown> | unknown,
   options: PublishOptions = {},
 ): Promise<PublishResult> {
-  const place = resolveTarget(target, options.id ?? newId());
+  const place = resolvePlace(target);
   const { hand, release } = await takeHand(publisher, options);
   let result: PublishResult;
   try {
-    result = await publishWith(hand, place, fill, options);
+    const id = newStageName(hand.storeUrl, place.path);
+    result = await publishWith(hand, targetAt(place, id), fill, options);
   } catch (error) {
     await release().catch(() => undefined);
     throw error;
@@ -81,8 +94,10 @@ async function publishWith(
   const { op = "publish" } = options;
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
   let manifest = await begin(hand, target, draft);
+  let onDisk: Promise<void>;
   let hasRenamed = false;
   try {
+    await removeForgotten(hand.manifests, hand.storeUrl, target);
     makeStageFolder(target);
     const stage = openStage(target.stage, hand.signal, tell);
     try {
@@ -96,19 +111,22 @@ async function publishWith(
     await options.beforeCommit?.();
     tell({ phase: "committing" });
     const pending = manifest;
-    manifest = await hand.step((manifests, grant, party) =>
+    ({ manifest, onDisk } = await hand.step((manifests, grant, party) =>
       manifests.commit(grant, party, pending, () =>
         putIntoPlace(target, options.underGuard, () => {
           hasRenamed = true;
         }),
       ),
-    );
+    ));
   } catch (error) {
     if (hasRenamed) throw uncertain(target, error);
     await abandon(hand, target);
     throw await hand.reasonFor(error);
   }
-  await cleanUp(hand, target, manifest, tell);
+  await cleanUp(hand, target, manifest, tell); // What a power cut would find instead is rolled forward.
+  await onDisk.catch((error: unknown) => {
+    throw uncertain(target, error);
+  });
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
 }
 

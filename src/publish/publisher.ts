@@ -18,6 +18,7 @@ export type Publisher = Lease | BorrowedLease | KeyToTake;
 
 /** The one grant of a lease that is published under. */
 export interface Hand {
+  readonly storeUrl: string;
   readonly manifests: Manifests;
   readonly party: Party;
   /** The key it publishes under. */
@@ -72,10 +73,11 @@ function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): 
   };
   const { resource } = grant();
   return {
+    storeUrl: store.url,
     resource,
     manifests,
     party,
-    signal: signals.length === 0 ? null : AbortSignal.any(signals),
+    signal: signals.length > 1 ? AbortSignal.any(signals) : (signals[0] ?? null),
     step: (run) => lease.through(() => run(manifests, grant(), party)),
     assertHeld() {
       for (const each of signals) each.throwIfAborted();

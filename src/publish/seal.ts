@@ -3,14 +3,15 @@
  * after the other and worked on a few at a time; their entries go to the store in batches. So neither the number of files
  * nor their size matters to memory. Nothing but files, folders and links can be published.
  *
- * The last syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises
- * nothing about the files. It is waited for all of them before the rename.
+ * Syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises nothing about
+ * the files. It is waited for all of them before the rename.
  */
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, lstatSync, opendirSync, openSync, readlinkSync } from "node:fs";
-import { join, relative } from "node:path";
+import { closeSync, fstatSync, lstatSync, openSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Manifest, ManifestFile } from "../lock/manifest.js";
+import { entriesIn } from "../support/entries-in.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { identityAt } from "../support/exchange.js";
 import { sumOf, syncAndClose, syncFolderLater } from "./file-work.js";
@@ -27,7 +28,6 @@ const STRIDE = 64;
 type Note = (file: ManifestFile) => void | Promise<void>;
 
 export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage, tell: Tell): Promise<Manifest> {
-  await stage.settle(); // A file whose sync failed must not be synced again below, as one that is not known.
   const identity = identityAt(stage.path);
   if (identity === null) throw new HoldfastError("E_IO", `${stage.path} is gone`, { details: { path: stage.path } });
   let batch: ManifestFile[] = [];
@@ -59,6 +59,7 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
   } finally {
     await reading.idle();
     await syncing.idle();
+    await stage.settle();
     syncing.assertFine();
   }
 }
@@ -72,10 +73,9 @@ interface Walk {
 
 async function walk(folder: string, on: Walk): Promise<void> {
   const { stage, reading, syncing } = on;
-  const entries = opendirSync(folder);
   try {
     let met = 0;
-    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+    for (const entry of entriesIn(folder)) {
       const full = join(folder, entry.name);
       met += 1;
       if (met % STRIDE === 0) await setImmediate();
@@ -84,21 +84,22 @@ async function walk(folder: string, on: Walk): Promise<void> {
       else if (!entry.isFile()) throw invalidArgument("stage", `${full} is neither file nor folder nor link`);
       else {
         const known = knownFile(full, stage);
-        if (known === null) await reading.add(() => readAndSync(full, on));
-        else await on.note(known);
+        if (known === null) {
+          await stage.settle(); // One that `write` failed to sync must not be synced again.
+          await reading.add(() => readAndSync(full, on));
+        } else await on.note(known);
       }
     }
   } catch (error) {
     throw ioError(error, "read", folder);
-  } finally {
-    entries.closeSync();
   }
   await syncing.add(() => syncFolderLater(folder));
 }
 
 /** A file that `write` has hashed and synced, and that nobody has touched since. */
-function knownFile(full: string, { path, written }: OpenStage): ManifestFile | null {
-  const name = relative(path, full);
+function knownFile(full: string, stage: OpenStage): ManifestFile | null {
+  const { written } = stage;
+  const name = nameIn(stage, full);
   const before = written.get(name);
   if (before === undefined) return null;
   const found = lstatSync(full, { bigint: true });
@@ -106,10 +107,14 @@ function knownFile(full: string, { path, written }: OpenStage): ManifestFile | n
   return { path: name, size: Number(found.size), sha256: before.sha256, mode: Number(found.mode) };
 }
 
-function linkAt(full: string, { path }: OpenStage): ManifestFile {
+function nameIn({ path }: OpenStage, full: string): string {
+  return full.slice(path.length + 1);
+}
+
+function linkAt(full: string, stage: OpenStage): ManifestFile {
   const text = readlinkSync(full, "buffer");
   const { mode } = lstatSync(full);
-  return { path: relative(path, full), size: text.length, sha256: digest(text), mode };
+  return { path: nameIn(stage, full), size: text.length, sha256: digest(text), mode };
 }
 
 async function readAndSync(full: string, { stage, syncing, note }: Walk): Promise<void> {
@@ -122,7 +127,7 @@ async function readAndSync(full: string, { stage, syncing, note }: Walk): Promis
   try {
     const { mode } = fstatSync(fd);
     const sum = await sumOf(fd);
-    await note({ path: relative(stage.path, full), ...sum, mode });
+    await note({ path: nameIn(stage, full), ...sum, mode });
     await syncing.add(() => syncAndClose(fd, full));
   } catch (error) {
     closeSync(fd);

@@ -63,10 +63,11 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
     }
   };
 
-  const finish = async (name: string, fd: number, sha256: string): Promise<void> => {
+  /** It is remembered at once: if the sync fails, nothing is published anyway. */
+  const finish = (name: string, fd: number, sha256: string): Promise<void> => {
     const identity = written.size < REMEMBERED ? identityIfKnown(fd) : null;
-    await syncAndClose(fd, join(path, name));
     if (identity !== null) written.set(name, { identity, sha256 });
+    return syncAndClose(fd, join(path, name));
   };
 
   return {

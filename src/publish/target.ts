@@ -7,19 +7,22 @@ import { cradleOf, placeAt } from "../support/exchange.js";
 /** The folder for stages, in the parent of every target. */
 const TMP = "tmp";
 
-export interface Target {
-  readonly id: string;
+export interface Place {
   /** Absolute, links in the parent resolved. */
   readonly path: string;
   readonly parent: string;
   readonly tmp: string;
+}
+
+export interface Target extends Place {
+  readonly id: string;
   readonly stage: string;
   /** Whether `tmp` was made for this, and so goes with it. */
   hasMadeTmp: boolean;
 }
 
 /** `E_INVALID_ARGUMENT` for what cannot be published, `E_IO` when the parent is not there. */
-export function resolveTarget(given: string, id: string): Target {
+export function resolvePlace(given: string): Place {
   if (typeof given !== "string" || given === "") throw invalidArgument("target", "a path");
   const absolute = resolve(given);
   const name = basename(absolute);
@@ -35,7 +38,11 @@ export function resolveTarget(given: string, id: string): Target {
   const tmp = join(parent, TMP);
   assertFolder(path);
   if (placeAt(tmp) === "other") throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
-  return { id, path, parent, tmp, stage: join(tmp, id), hasMadeTmp: false };
+  return { path, parent, tmp };
+}
+
+export function targetAt(place: Place, id: string): Target {
+  return { ...place, id, stage: join(place.tmp, id), hasMadeTmp: false };
 }
 
 /** A publish replaces folders, never a file or a link. */

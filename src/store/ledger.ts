@@ -46,8 +46,11 @@ export interface Changes {
   readonly files?: { readonly manifest: Manifest; readonly files: readonly ManifestFile[] };
   /** Keys whose unreadable records go, but for those of a newer version. */
   readonly clears?: readonly Key[];
-  /** Must survive a power cut before it is acknowledged. */
-  readonly durable?: boolean;
+  /**
+   * Must survive a power cut before it is acknowledged. `soon`: others may see it before, and whoever asks for the step
+   * waits with `sync`.
+   */
+  readonly durable?: boolean | "soon";
   /** Waiters to tell once it is done. */
   readonly wake?: readonly Ticket[];
 }
@@ -63,9 +66,12 @@ export interface Ledger {
   /**
    * Takes the guards of these trees, runs `body` and writes the changes it asks for. `body` is synchronous, may throw to
    * change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time. A step that
-   * says beforehand that its changes are durable (`once`), and mints nothing, runs its body once.
+   * says beforehand that its changes are durable (`once`), or whose changes are not or only `soon`, and that mints nothing,
+   * runs its body once.
    */
   transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once?: boolean): Promise<T>;
+  /** Resolves when all steps that this ledger has made are on the disk. `E_IO`: it is not known whether they are. */
+  sync(): Promise<void>;
   readonly records: LedgerRecords;
   /** Null where the ledger is no database. */
   readonly callerRows: CallerRows | null;

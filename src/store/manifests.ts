@@ -5,7 +5,7 @@ import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import type { ManifestDraft, Manifests } from "./contract.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
-import { addFiles, begin, clear, commit, seal, settleOne } from "./operations/publish.js";
+import { addFiles, type Begun, begin, clear, commit, seal, settleOne } from "./operations/publish.js";
 
 /** A target may turn out to have manifests in other trees than were looked for. */
 const TRIES = 10;
@@ -24,20 +24,6 @@ export function createManifests(ledger: Ledger): LocalManifests {
     ledger.transact([...new Set(trees)].sort(), body, once);
   const inTree = <T>({ resource }: { readonly resource: Key }, body: (view: LedgerView) => Outcome<T>, once = false) =>
     step([treeOf(resource)], body, once);
-
-  const treesAt = (target: string): Key[] =>
-    ledger.records
-      .manifests({ target, state: "pending", after: null, limit: 1_000 })
-      .map(({ resource }) => treeOf(resource));
-
-  /** To be swept: not to know them is no reason to fail. */
-  const endedAt = (target: string): Manifest[] => {
-    try {
-      return ledger.records.manifests({ target, state: null, after: null, limit: 100 });
-    } catch {
-      return [];
-    }
-  };
 
   const sweepOne = async (manifest: Manifest): Promise<void> => {
     try {
@@ -59,26 +45,36 @@ export function createManifests(ledger: Ledger): LocalManifests {
 
   return {
     async begin(grant, party, draft: ManifestDraft) {
+      const trees = new Set([treeOf(grant.resource)]);
       for (let tries = 1; ; tries += 1) {
-        const trees = new Set([treeOf(grant.resource), ...treesAt(draft.target)]);
-        const begun = await step(
-          [...trees],
-          (view) => {
-            const isElsewhere = view
-              .manifestsOf(draft.target)
-              .some(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)));
-            return isElsewhere && tries < TRIES ? { result: null, changes: null } : begin(view, grant, party, draft);
-          },
-          true,
-        );
-        if (begun === null) continue;
-        sweep([...begun.settled, ...endedAt(draft.target)]);
-        return begun.manifest;
+        const begun = await step([...trees], (view): Outcome<Begun | readonly Key[]> => {
+          const elsewhere = view
+            .manifestsOf(draft.target)
+            .filter(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)))
+            .map(({ resource }) => treeOf(resource));
+          return elsewhere.length > 0 && tries < TRIES
+            ? { result: elsewhere, changes: null }
+            : begin(view, grant, party, draft);
+        });
+        if ("manifest" in begun) {
+          sweep(begun.uncleared);
+          return begun.manifest;
+        }
+        for (const tree of begun) trees.add(tree);
       }
     },
     addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
-    seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files), true),
-    commit: (grant, party, manifest, make) => inTree(grant, (view) => commit(view, grant, party, manifest, make), true),
+    async seal(grant, manifest, facts, files) {
+      const sealed = await inTree(grant, (view) => seal(view, grant, manifest, facts, files));
+      await ledger.sync();
+      return sealed;
+    },
+    async commit(grant, party, manifest, make) {
+      const committed = await inTree(grant, (view) => commit(view, grant, party, manifest, make));
+      const onDisk = ledger.sync();
+      onDisk.catch(() => undefined); // Whoever waits for it is told.
+      return { manifest: committed, onDisk };
+    },
     settle: async (manifest, party, mine) => {
       const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);
       if (!mine && ended !== null) sweep([ended]);

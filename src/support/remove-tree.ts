@@ -1,7 +1,8 @@
 /** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
-import { type Dir, opendirSync, rmdirSync, unlinkSync } from "node:fs";
+import { rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { entriesIn } from "./entries-in.js";
 import { ioError } from "./errors.js";
 
 /** Entries removed between two looks at what else is to be done. */
@@ -17,28 +18,21 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 async function remove(path: string): Promise<void> {
-  const folder = unlessGone((): Dir => opendirSync(path));
-  if (folder === undefined) return;
-  try {
-    let met = 0;
-    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-      const inner = join(path, entry.name);
-      met += 1;
-      if (met % STRIDE === 0) await setImmediate();
-      if (entry.isDirectory()) await remove(inner);
-      else unlessGone(() => unlinkSync(inner));
-    }
-  } finally {
-    folder.closeSync();
+  let met = 0;
+  for (const entry of entriesIn(path)) {
+    const inner = join(path, entry.name);
+    met += 1;
+    if (met % STRIDE === 0) await setImmediate();
+    if (entry.isDirectory()) await remove(inner);
+    else unlessGone(() => unlinkSync(inner));
   }
   unlessGone(() => rmdirSync(path));
 }
 
-function unlessGone<T>(action: () => T): T | undefined {
+function unlessGone(action: () => void): void {
   try {
-    return action();
+    action();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }

@@ -1,5 +1,6 @@
 /** Disks that fill up and fail while something is published: a slice; all of it is in io-errors.soak.test.ts. */
-import { rmSync } from "node:fs";
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publish } from "../../src/publish/index.js";
 import { scratchFolder } from "../crash/sweep.js";
@@ -62,6 +63,35 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     expect(await expectSettled(scene, ["new"])).toBe("new");
     removeScene(scene);
   });
+
+  it("PUB-3: a file whose sync failed is not synced again, also when it was changed by hand since", async () => {
+    const scene = await prepare(base, course);
+    const client = await scene.open();
+    const lease = await client.acquire(KEY);
+    const error: unknown = await publish(lease, scene.target, async (stage) => {
+      faults.arm({ at: 3, what: "EIO", changesOnly: true }); // Made, written, synced.
+      await stage.write("page", "new");
+      appendFileSync(join(stage.path, "page"), ", and more");
+    }).catch((reason: unknown) => reason);
+    const { seen } = faults.disarm();
+    expect(error).toMatchObject({ code: "E_IO", details: { errno: "EIO" } });
+    expect(seen[2]).toMatch(/^fsync .*page$/);
+    expect(seen.filter((call) => /^fsync .*page$/.test(call))).toHaveLength(1);
+    await client.close();
+    removeScene(scene);
+  });
+
+  it.each([1, 2])(
+    "PUB-3: a record that cannot be synced: before the rename it is undone, after it uncertain (%i)",
+    async (n) => {
+      const at = (await numbersOf(/^fdatasync store/))[n - 1] ?? 0;
+      const { scene, error } = await attempt(at, "EIO");
+      expect(error).toMatchObject({ code: n === 1 ? "E_IO" : "E_COMMIT_UNCERTAIN" });
+      expect(versionAt(scene.target)).toBe(n === 2 ? "new" : course.replaces ? "old" : null);
+      await expectSettled(scene, [n === 2 ? "new" : course.replaces ? "old" : null]);
+      removeScene(scene);
+    },
+  );
 
   it("PUB-1: a stage on another device is found out before anything is written", async () => {
     const at = (await numbersOf(/^renameSync place\/\.holdfast-/)).at(-1) ?? 0;

@@ -127,6 +127,18 @@ describe.each(["memory", "file", "sqlite"])("publish on the %s store", (kind) =>
     expect(versionAt(target)).toBe("one");
   });
 
+  it("PUB-1: the key that another client recorded since the last look counts", async () => {
+    await expect(
+      publish({ holdfast: ours, key: "wrong" }, target, () => Promise.reject(new Error("no"))),
+    ).rejects.toThrow("no");
+    await publish({ holdfast: theirs, key: "right" }, target, treeOf("theirs"));
+    await expect(publish({ holdfast: ours, key: "wrong" }, target, treeOf("ours"))).rejects.toMatchObject({
+      code: "E_CONFIG",
+      details: { recorded: "right" },
+    });
+    expect(versionAt(target)).toBe("theirs");
+  });
+
   it.each([
     ["a file", () => writeFileSync(target, "mine")],
     ["a link to a folder", () => symlinkSync(dir, target)],

@@ -69,6 +69,9 @@ export class FileLedger implements Ledger {
     }
   }
 
+  /** A durable step is on the disk when it ends. */
+  async sync(): Promise<void> {}
+
   #step<T>(trees: readonly FileTree[], body: (view: LedgerView) => Outcome<T>): T {
     const now = this.#clock();
     for (const tree of trees) tree.load(now);
@@ -87,7 +90,7 @@ export class FileLedger implements Ledger {
   }
 
   #write(trees: readonly FileTree[], changes: Changes): void {
-    const durable = changes.durable ?? false;
+    const durable = (changes.durable ?? false) !== false;
     const { files, manifestDrops = [] } = changes;
     if (files !== undefined) this.#manifests.addFiles(files.manifest, files.files, durable);
     const steps = [];

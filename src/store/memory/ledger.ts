@@ -96,6 +96,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
       if (changes !== null) apply(changes);
       return result;
     },
+    async sync() {},
     records: {
       near: (key) => near([key]),
       lastFence: (tree) => trees.get(tree)?.fence ?? 0,

@@ -10,13 +10,17 @@ import { isLive, isMade, publishEntry, type Settled, settle } from "./settle.js"
 /** Older manifests of a target that are kept, with their lists. */
 const KEPT = 3;
 
-/** Settles what is left on the target, then puts the new manifest on record. Its manifests' trees are all in the step. */
-export function begin(
-  view: LedgerView,
-  ref: GrantRef,
-  party: Party,
-  draft: ManifestDraft,
-): Outcome<{ readonly manifest: Manifest; readonly settled: readonly Manifest[] }> {
+export interface Begun {
+  readonly manifest: Manifest;
+  /** Ended ones of the same target of which something may still lie about. */
+  readonly uncleared: readonly Manifest[];
+}
+
+/**
+ * Settles what is left on the target, then puts the new manifest on record. The trees of its pending manifests are all in
+ * the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
+ */
+export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: ManifestDraft): Outcome<Begun> {
   const grant = requireWriter(view, ref);
   const known = view.manifestsOf(draft.target);
   const settled: Settled[] = [];
@@ -48,11 +52,11 @@ export function begin(
     isCleared: false,
   };
   return {
-    result: { manifest, settled: settled.map((each) => each.manifest) },
+    result: { manifest, uncleared: now.filter(({ state, isCleared }) => state !== "pending" && !isCleared) },
     changes: {
       manifests: [...settled.map((each) => each.manifest), manifest],
       audit: settled.map((each) => each.entry),
-      durable: true,
+      durable: settled.length > 0 ? true : "soon",
     },
   };
 }
@@ -78,7 +82,7 @@ export function seal(
   requireWriter(view, ref);
   requirePending(view, manifest);
   const sealed: Manifest = { ...manifest, sealed: identity, fileCount, byteCount };
-  return { result: sealed, changes: { manifests: [sealed], files: { manifest, files }, durable: true } };
+  return { result: sealed, changes: { manifests: [sealed], files: { manifest, files }, durable: "soon" } };
 }
 
 /** The one step that makes it visible: check, rename, sync, and the record of it. */
@@ -100,7 +104,7 @@ export function commit(
   };
   return {
     result: committed,
-    changes: { manifests: [committed], audit: [publishEntry(view, committed, party)], durable: true },
+    changes: { manifests: [committed], audit: [publishEntry(view, committed, party)], durable: "soon" },
   };
 }
 

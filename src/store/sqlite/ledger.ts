@@ -15,6 +15,7 @@ import type { Database } from "./database.js";
 import { createRecords } from "./records.js";
 import { type Body, Steps } from "./steps.js";
 import { Tables } from "./tables.js";
+import { WalSync } from "./wal-sync.js";
 
 /** How many steps go through the turnstile after another writer was met. */
 const CROWDED_STEPS = 100;
@@ -35,6 +36,7 @@ export class SqliteLedger implements Ledger {
   readonly #database: Database;
   readonly #turnstile: Guard;
   readonly #steps: Steps;
+  readonly #wal: WalSync;
   #crowdedSteps = 0;
 
   constructor(url: string, database: Database, turnstile: Guard, settings: Settings, clock: Clock) {
@@ -42,6 +44,7 @@ export class SqliteLedger implements Ledger {
     this.settings = settings;
     this.#database = database;
     this.#turnstile = turnstile;
+    this.#wal = new WalSync(database.path);
     const tables = new Tables(database);
     this.#steps = new Steps(database, tables, clock);
     this.records = createRecords(database, tables);
@@ -52,6 +55,10 @@ export class SqliteLedger implements Ledger {
 
   transact<T>(trees: readonly Key[], body: Body<T>, once = false): Promise<T> {
     return this.#inTurn(() => this.#steps.run(trees, body, once));
+  }
+
+  sync(): Promise<void> {
+    return this.#wal.wait();
   }
 
   async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
@@ -90,6 +97,7 @@ export class SqliteLedger implements Ledger {
 
   close(): void {
     this.#turnstile.close();
+    this.#wal.close();
     this.#database.close();
   }
 }

@@ -1,6 +1,9 @@
-/** Manifests and their lists of files. A tree's row counts those that are pending, so that other trees ask for nothing. */
+/**
+ * Manifests and their lists of files. A tree's row counts those that are pending, so that other trees ask for nothing. The
+ * manifests of the target that was last asked for are remembered between steps, for as long as trees are.
+ */
 import { type Key, nodesOf, treeOf } from "../../lock/key.js";
-import { fromManifestRecord, type Manifest, type ManifestFile, toManifestRecord } from "../../lock/manifest.js";
+import { byAge, fromManifestRecord, type Manifest, type ManifestFile, toManifestRecord } from "../../lock/manifest.js";
 import type { ManifestPage } from "../contract.js";
 import type { Changes } from "../ledger.js";
 import type { Database } from "./database.js";
@@ -13,6 +16,7 @@ const COLUMNS = `id, op, target, tmp_path, owner, resource, fencing_token, state
 export class ManifestRows {
   readonly #trees: Trees;
   readonly #put: Statement;
+  readonly #change: Statement;
   readonly #state: Statement;
   readonly #drop: Statement;
   readonly #dropFiles: Statement;
@@ -22,12 +26,16 @@ export class ManifestRows {
   readonly #selectTarget: Statement;
   readonly #selectPage: Statement;
   readonly #selectFiles: Statement;
+  #known: KnownTarget | null = null;
 
   constructor(database: Database, trees: Trees) {
     this.#trees = trees;
     const select = `SELECT ${COLUMNS} FROM manifests WHERE`;
     this.#put = database.prepare(
       `INSERT OR REPLACE INTO manifests (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#change = database.prepare(
+      "UPDATE manifests SET state = ?, committed_at = ?, file_count = ?, bytes = ?, details = ? WHERE id = ?",
     );
     this.#state = database.prepare("SELECT state FROM manifests WHERE id = ?");
     this.#drop = database.prepare("DELETE FROM manifests WHERE id = ?");
@@ -53,15 +61,23 @@ export class ManifestRows {
       this.#dropFiles.get(id);
     }
     for (const manifest of manifests ?? []) this.#write(manifest);
+    this.#note(manifests ?? [], manifestDrops ?? []);
     for (const { path, size, sha256, mode } of files?.files ?? [])
       this.#addFile.get(files?.manifest.id ?? "", path, size, sha256, mode);
   }
 
   #write(manifest: Manifest): void {
-    const wasPending = this.#state.get(manifest.id)?.[0] === "pending";
+    const before = this.#stateOf(manifest);
     const isPending = manifest.state === "pending";
-    if (wasPending !== isPending) this.#trees.change(treeOf(manifest.resource)).publishing += isPending ? 1 : -1;
+    if ((before === "pending") !== isPending)
+      this.#trees.change(treeOf(manifest.resource)).publishing += isPending ? 1 : -1;
     const { target_key, lock_id, sealed, cleared, ...record } = toManifestRecord(manifest);
+    const { state, committed_at, file_count, bytes } = record;
+    const details = JSON.stringify({ target_key, lock_id, sealed, cleared });
+    if (before !== null) {
+      this.#change.get(state, committed_at, file_count, bytes, details, record.id);
+      return;
+    }
     this.#put.get(
       record.id,
       record.op,
@@ -70,13 +86,30 @@ export class ManifestRows {
       record.owner,
       record.resource,
       record.fencing_token,
-      record.state,
+      state,
       record.created_at,
-      record.committed_at,
-      record.file_count,
-      record.bytes,
-      JSON.stringify({ target_key, lock_id, sealed, cleared }),
+      committed_at,
+      file_count,
+      bytes,
+      details,
     );
+  }
+
+  #stateOf({ id, target }: Manifest): Manifest["state"] | null {
+    const known = this.#remembered(target)?.find((each) => each.id === id);
+    return known?.state ?? ((this.#state.get(id)?.[0] ?? null) as Manifest["state"] | null);
+  }
+
+  #note(manifests: readonly Manifest[], drops: readonly Manifest[]): void {
+    if (this.#known === null) return;
+    const { target } = this.#known;
+    const newer = manifests.filter((each) => each.target === target);
+    const gone = new Set([...newer, ...drops].map(({ id }) => id));
+    this.#known.manifests = [...this.#known.manifests.filter(({ id }) => !gone.has(id)), ...newer].sort(byAge);
+  }
+
+  #remembered(target: string): readonly Manifest[] | null {
+    return this.#known?.target === target && this.#known.memory === this.#trees.memory ? this.#known.manifests : null;
   }
 
   pendingNear(keys: readonly Key[]): Manifest[] {
@@ -90,8 +123,12 @@ export class ManifestRows {
     return [...found.values()];
   }
 
-  of(target: string): Manifest[] {
-    return this.#selectTarget.all(target).map(toManifest);
+  of(target: string): readonly Manifest[] {
+    const remembered = this.#remembered(target);
+    if (remembered !== null) return remembered;
+    const manifests = this.#selectTarget.all(target).map(toManifest);
+    this.#known = { target, manifests, memory: this.#trees.memory };
+    return manifests;
   }
 
   page({ target, state, after, limit }: ManifestPage): Manifest[] {
@@ -107,6 +144,12 @@ export class ManifestRows {
       mode: mode as number,
     }));
   }
+}
+
+interface KnownTarget {
+  readonly target: string;
+  readonly memory: number;
+  manifests: readonly Manifest[];
 }
 
 function collect(rows: readonly Row[], found: Map<string, Manifest>): void {

@@ -4,7 +4,8 @@
  *
  * Steps that must survive a power cut (`durable`) commit with `synchronous = FULL`: they are on the disk, with all before
  * them, before anybody is told, and a disk that refuses makes the commit fail. SQLite takes that setting only between
- * transactions, and only the body knows: so when it turns out durable it is rolled back and run again.
+ * transactions, and only the body knows: so when it turns out durable it is rolled back and run again. Those that are
+ * durable `soon` commit like any other, and their caller waits for the disk outside the transaction (wal-sync.ts).
  */
 import { type Key, treeOf } from "../../lock/key.js";
 import type { Clock } from "../../support/clock.js";
@@ -55,7 +56,7 @@ export class Steps {
       this.#tables.trees.begin();
       const outcome = body(this.#view.at(this.#clock(), trees));
       const { changes } = outcome;
-      if (changes === null || (changes.durable && !isSynced)) {
+      if (changes === null || (changes.durable === true && !isSynced)) {
         this.#abandon();
         return changes === null ? outcome : "must sync";
       }

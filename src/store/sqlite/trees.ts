@@ -20,6 +20,7 @@ export class Trees {
   readonly #known = new Map<Key, Tree>();
   readonly #changed: Tree[] = [];
   #seenVersion = -1;
+  #memory = 0;
 
   constructor(database: Database) {
     this.#dataVersion = database.prepare("PRAGMA data_version");
@@ -38,11 +39,16 @@ export class Trees {
     this.#reserve = database.prepare("UPDATE trees SET fence_reserved = ?, boot = ? WHERE id = ?");
   }
 
+  /** Another number once what was remembered may be wrong: for whatever else is remembered beside trees. */
+  get memory(): number {
+    return this.#memory;
+  }
+
   /** Call it first in every write transaction. */
   begin(): void {
     const version = this.#dataVersion.get()?.[0] as number;
     if (version === this.#seenVersion && this.#known.size < MAX_TREES) return;
-    this.#known.clear();
+    this.#forget();
     this.#seenVersion = version;
   }
 
@@ -126,7 +132,12 @@ export class Trees {
 
   /** After any other rollback. */
   forget(): void {
-    this.#known.clear();
+    this.#forget();
     this.#changed.length = 0;
+  }
+
+  #forget(): void {
+    this.#known.clear();
+    this.#memory += 1;
   }
 }

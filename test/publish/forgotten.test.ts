@@ -1,0 +1,94 @@
+/** A power cut takes a manifest, which is on the disk only once it is sealed, and leaves the stage. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { publish } from "../../src/publish/index.js";
+import { newStageName } from "../../src/publish/stage-name.js";
+import { scratchFolder } from "../crash/sweep.js";
+import { prepare } from "./sweep.js";
+import { debrisAt, KEY, removeScene, type Scene, treeOf, verifiedVersion } from "./world.js";
+
+const machine = vi.hoisted(() => ({ hasJustStarted: false }));
+vi.mock("node:os", async (original) => {
+  const os = await original<typeof import("node:os")>();
+  return { ...os, uptime: () => (machine.hasJustStarted ? 0 : os.uptime()) };
+});
+
+let base: string;
+
+beforeAll(() => {
+  base = scratchFolder();
+});
+
+afterEach(() => {
+  machine.hasJustStarted = false;
+});
+
+afterAll(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+const tmpOf = ({ target }: Scene): string => join(target, "..", "tmp");
+
+function leaveStage(scene: Scene, name: string): void {
+  mkdirSync(join(tmpOf(scene), name, "sub"), { recursive: true });
+  writeFileSync(join(tmpOf(scene), name, "sub", "page"), "lost");
+}
+
+it.each(["sqlite", "file"] as const)("PUB-3: %s: the next publish removes it", async (kind) => {
+  const scene = await prepare(base, { kind, replaces: true });
+  const client = await scene.open();
+  leaveStage(scene, newStageName(client.home.store.url, scene.target));
+  machine.hasJustStarted = true;
+  await publish({ holdfast: client, key: KEY }, scene.target, treeOf("new"));
+  expect(await verifiedVersion(client, scene.target)).toBe("new");
+  await client.close();
+  expect(debrisAt(scene.target)).toEqual([]);
+  removeScene(scene);
+});
+
+it("PUB-3: what was touched since the machine started is not removed", async () => {
+  const scene = await prepare(base, { kind: "sqlite", replaces: true });
+  const client = await scene.open();
+  const name = newStageName(client.home.store.url, scene.target);
+  leaveStage(scene, name);
+  await publish({ holdfast: client, key: KEY }, scene.target, treeOf("new"));
+  expect(readdirSync(tmpOf(scene))).toEqual([name]);
+  await client.close();
+  removeScene(scene);
+});
+
+it("PUB-3: what others have there is not removed", async () => {
+  const scene = await prepare(base, { kind: "sqlite", replaces: true });
+  const client = await scene.open();
+  const { url } = client.home.store;
+  const others = [
+    newStageName(url, `${scene.target}-2`),
+    newStageName(`${url}-2`, scene.target),
+    `${newStageName(url, scene.target)}.old`,
+    randomUUID(),
+    "mine",
+  ];
+  for (const name of others) leaveStage(scene, name);
+  machine.hasJustStarted = true;
+  await publish({ holdfast: client, key: KEY }, scene.target, treeOf("new"));
+  expect(readdirSync(tmpOf(scene)).sort()).toEqual(others.sort());
+  await client.close();
+  removeScene(scene);
+});
+
+it("PUB-3: the stage of a live writer is not removed", async () => {
+  const scene = await prepare(base, { kind: "sqlite", replaces: true });
+  const client = await scene.open();
+  const lease = await client.acquire(KEY);
+  await publish(lease, scene.target, async (stage) => {
+    await treeOf("slow")(stage);
+    machine.hasJustStarted = true;
+    await publish(lease, scene.target, treeOf("quick"));
+  });
+  expect(await verifiedVersion(client, scene.target)).toBe("slow");
+  await client.close();
+  expect(debrisAt(scene.target)).toEqual([]);
+  removeScene(scene);
+});

@@ -31,6 +31,14 @@ export interface Manifest {
   readonly byteCount: number;
   /** What lies at `tmpPath` after the end, the old tree or an abandoned stage, has been removed. */
   readonly isCleared: boolean;
+  /** Which place the path is a path in, where a store serves several machines. */
+  readonly place?: Place;
+}
+
+/** Known by the mark beside the target; the machine it was first seen on, in case somebody removes the mark. */
+export interface Place {
+  readonly id: string;
+  readonly machine: string;
 }
 
 /** One file of a manifest; a link counts with its own text as content. */

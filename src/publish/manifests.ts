@@ -6,8 +6,8 @@ import type { Holdfast } from "../lease/holdfast.js";
 import { byAge, type Manifest, type ManifestFile, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
 import type { Manifests } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
+import { isHere } from "../support/target-mark.js";
 import { sumOf } from "./file-work.js";
-import { manifestsOf } from "./publisher.js";
 import { digest } from "./seal.js";
 import { resolvePlace } from "./target.js";
 
@@ -33,7 +33,7 @@ export async function listManifests(
 ): Promise<readonly ManifestRecord[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
-  const found = await manifestsOf(holdfast.home.store).list({
+  const found = await holdfast.home.store.manifests.list({
     target: target === undefined ? null : resolvePlace(target).path,
     state: state ?? null,
     after: after === undefined ? null : { id: after.id, createdAt: Date.parse(after.created_at) },
@@ -44,7 +44,7 @@ export async function listManifests(
 
 /** The files of a manifest, one after the other. */
 export async function* manifestFiles(holdfast: Holdfast, record: ManifestRecord): AsyncGenerator<ManifestFile> {
-  const manifests = manifestsOf(holdfast.home.store);
+  const { manifests } = holdfast.home.store;
   const [manifest] = (await manifests.list({ target: record.target, state: null, after: null, limit: 50_000 })).filter(
     ({ id }) => id === record.id,
   );
@@ -70,7 +70,7 @@ export async function verifyManifests(
   holdfast: Holdfast,
   { target, onProgress }: { readonly target?: string; readonly onProgress?: (files: number) => void } = {},
 ): Promise<ManifestVerdict> {
-  const manifests = manifestsOf(holdfast.home.store);
+  const { manifests } = holdfast.home.store;
   const only = target === undefined ? null : resolvePlace(target).path;
   let files = 0;
   const bad: BadFile[] = [];
@@ -98,6 +98,7 @@ async function newestByTarget(manifests: Manifests, target: string | null): Prom
   for (let after: Manifest | null = null; ; ) {
     const page: readonly Manifest[] = await manifests.list({ target, state: "committed", after, limit: PAGE });
     for (const manifest of page) {
+      if (!isHere(manifest)) continue;
       const before = newest.get(manifest.target);
       if (before === undefined || byCommit(before, manifest) < 0) newest.set(manifest.target, manifest);
     }

@@ -3,8 +3,8 @@ import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import type { Key } from "../lock/key.js";
-import type { GrantRef, Manifests, Party, Store } from "../store/contract.js";
-import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import type { GrantRef, Manifests, Party } from "../store/contract.js";
+import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { PublishOptions } from "./options.js";
 
 const LOSS: ReadonlySet<string> = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
@@ -37,7 +37,6 @@ export async function takeHand(
 ): Promise<{ readonly hand: Hand; release(): Promise<void> }> {
   if (!("holdfast" in publisher)) return { hand: handOf(publisher, options), release: async () => undefined };
   const { holdfast, key } = publisher;
-  manifestsOf(holdfast.home.store);
   const { wait, ttl, signal } = options;
   const lease = await holdfast.acquire(key, {
     mode: "write",
@@ -48,21 +47,9 @@ export async function takeHand(
   return { hand: handOf(lease, { ...options, key }), release: () => lease.release() };
 }
 
-/** `E_CONFIG` on a store that keeps no manifests. */
-export function manifestsOf({ manifests, url }: Store): Manifests {
-  if (manifests !== null) return manifests;
-  throw new HoldfastError(
-    "E_CONFIG",
-    `${url.split(":", 1)[0]}: this store keeps no manifests, so nothing is published`,
-    {
-      next: ["Publish from a workspace whose store is sqlite:PATH or file:DIR."],
-    },
-  );
-}
-
 function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): Hand {
   const { store, party } = lease.seat;
-  const manifests = manifestsOf(store);
+  const { manifests } = store;
   const leaseSignal = "signal" in lease ? lease.signal : null;
   const signals = [leaseSignal, signal ?? null].filter((each) => each !== null);
   const grant = (): GrantRef => {

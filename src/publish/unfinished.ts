@@ -4,7 +4,7 @@ import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/ma
 import type { Manifests, Party, Reader, Store } from "../store/contract.js";
 import { leftoversOf, placeAt } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
-import { manifestsOf } from "./publisher.js";
+import { isHere } from "../support/target-mark.js";
 
 const PAGE = 1_000;
 
@@ -18,7 +18,7 @@ export interface UnfinishedPublish {
 export async function findUnfinished(holdfast: Holdfast): Promise<readonly UnfinishedPublish[]> {
   const found: UnfinishedPublish[] = [];
   const { store } = holdfast.home;
-  for await (const { kind, manifest } of unfinishedIn({ manifests: manifestsOf(store), reader: store.reader }))
+  for await (const { kind, manifest } of unfinishedIn({ manifests: store.manifests, reader: store.reader }))
     found.push({ kind, manifest: toManifestRecord(manifest) });
   return found;
 }
@@ -30,7 +30,7 @@ export async function settleUnfinished(holdfast: Holdfast): Promise<readonly Man
 }
 
 export async function settleAll(store: Store, party: Party): Promise<readonly ManifestRecord[]> {
-  const manifests = manifestsOf(store);
+  const { manifests } = store;
   const settled: ManifestRecord[] = [];
   for await (const { manifest } of unfinishedIn({ manifests, reader: store.reader })) {
     const ended = await manifests.settle(manifest, party, false);
@@ -53,6 +53,7 @@ export async function* unfinishedIn({
   for (let after: Manifest | null = null; ; ) {
     const page: readonly Manifest[] = await manifests.list({ target: null, state: null, after, limit: PAGE });
     for (const manifest of page) {
+      if (!isHere(manifest)) continue;
       if (manifest.state !== "pending") {
         const isLeft = !manifest.isCleared && leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent");
         if (isLeft) yield { kind: "stage_left", manifest };

@@ -279,8 +279,7 @@ export interface Store {
   /** Left out where they are made of grants. */
   readonly namedLeases?: NamedLeases;
   readonly wakeUps: WakeUps;
-  /** Null for a store that keeps none: there nothing can be published. */
-  readonly manifests: Manifests | null;
+  readonly manifests: Manifests;
   /** Makes this process known as alive, and gives the proof to put into its grants. */
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
   /** The same for a process and the command it runs. Left out where a command has nothing to inherit. */

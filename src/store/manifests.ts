@@ -1,47 +1,22 @@
 /** The role of manifests on a ledger: each call is one step on the trees of the manifests it concerns. */
 import { type Key, treeOf } from "../lock/key.js";
-import type { Manifest } from "../lock/manifest.js";
-import { leftoversOf } from "../support/exchange.js";
-import { removeTree } from "../support/remove-tree.js";
 import type { ManifestDraft, Manifests } from "./contract.js";
 import type { Ledger, LedgerView, Outcome } from "./ledger.js";
 import { addFiles, type Begun, begin, clear, commit, seal, settleOne } from "./operations/publish.js";
+import { createSweeper, type Sweeper } from "./sweeper.js";
 
 /** A target may turn out to have manifests in other trees than were looked for. */
 const TRIES = 10;
 
-export interface LocalManifests extends Manifests {
-  /** Removes in its own time what ended manifests left on the disk. */
-  sweep(manifests: readonly Manifest[]): void;
-  /** Waits for what is being removed. */
-  close(): Promise<void>;
-}
+export interface LocalManifests extends Manifests, Sweeper {}
 
 export function createManifests(ledger: Ledger): LocalManifests {
-  const sweeping = new Set<Promise<void>>();
-
   const step = <T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once = false): Promise<T> =>
     ledger.transact([...new Set(trees)].sort(), body, once);
   const inTree = <T>({ resource }: { readonly resource: Key }, body: (view: LedgerView) => Outcome<T>, once = false) =>
     step([treeOf(resource)], body, once);
 
-  const sweepOne = async (manifest: Manifest): Promise<void> => {
-    try {
-      for (const path of leftoversOf(manifest.tmpPath)) await removeTree(path);
-      await inTree(manifest, (view) => clear(view, manifest));
-    } catch {
-      // It stays on record as not cleared: the next publish there, or doctor, tries again.
-    }
-  };
-
-  const sweep = (manifests: readonly Manifest[]): void => {
-    for (const manifest of manifests) {
-      if (manifest.isCleared || manifest.state === "pending") continue;
-      const work = sweepOne(manifest);
-      sweeping.add(work);
-      void work.then(() => sweeping.delete(work));
-    }
-  };
+  const { sweep, close } = createSweeper((manifest) => inTree(manifest, (view) => clear(view, manifest)));
 
   return {
     async begin(grant, party, draft: ManifestDraft) {
@@ -84,8 +59,6 @@ export function createManifests(ledger: Ledger): LocalManifests {
     list: async (page) => ledger.records.manifests(page),
     files: async (manifest, after, limit) => ledger.records.files(manifest, after, limit),
     sweep,
-    async close() {
-      await Promise.all(sweeping);
-    },
+    close,
   };
 }

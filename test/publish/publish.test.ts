@@ -24,6 +24,8 @@ import {
   publish,
   verifyManifests,
 } from "../../src/publish/index.js";
+import { sharedServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
 import { debrisAt, treeOf, versionAt } from "./world.js";
 
 async function filesOf(holdfast: Holdfast, manifest: ManifestRecord): Promise<ManifestFile[]> {
@@ -32,7 +34,7 @@ async function filesOf(holdfast: Holdfast, manifest: ManifestRecord): Promise<Ma
   return files;
 }
 
-describe.each(["memory", "file", "sqlite"])("publish on the %s store", (kind) => {
+describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store", (kind) => {
   let dir: string;
   let target: string;
   let ours: Holdfast;
@@ -43,7 +45,8 @@ describe.each(["memory", "file", "sqlite"])("publish on the %s store", (kind) =>
     mkdirSync(join(dir, "place"));
     target = join(dir, "place", "out");
     const store =
-      { memory: `memory:${dir}`, file: `file:${dir}/store`, sqlite: `sqlite:${dir}/holdfast.db` }[kind] ?? "";
+      { memory: `memory:${dir}`, file: `file:${dir}/store`, sqlite: `sqlite:${dir}/holdfast.db` }[kind] ??
+      (await newPostgresStore(await sharedServer()));
     ours = await openHoldfast({ store, owner: "agent:ours", heart: "loop", wait: 0 });
     theirs = await openHoldfast({ store, owner: "user:theirs", heart: "loop", wait: 0 });
   });
@@ -152,7 +155,7 @@ describe.each(["memory", "file", "sqlite"])("publish on the %s store", (kind) =>
       }),
     ).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "target" } });
     expect(filled.yes).toBe(false);
-    expect(readdirSync(join(dir, "place"))).toEqual(["out"]);
+    expect(debrisAt(target)).toEqual([]);
     expect(await listManifests(ours)).toEqual([]);
   });
 
@@ -192,7 +195,8 @@ describe.each(["memory", "file", "sqlite"])("publish on the %s store", (kind) =>
   it("FENCE-2 PUB-1: a reader publishes nothing", async () => {
     const lease = await ours.acquire("site", { mode: "read" });
     await expect(publish(lease, target, treeOf("one"))).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
-    expect(readdirSync(join(dir, "place"))).toEqual([]);
+    expect(existsSync(target)).toBe(false);
+    expect(debrisAt(target)).toEqual([]);
   });
 
   it("PUB-1: streams are written piece by piece, with progress; modes, links and empty folders arrive", async () => {

@@ -97,11 +97,11 @@ export function versionAt(target: string): string | null {
   return version;
 }
 
-/** Everything in the folder of the target but the target itself and an empty `tmp`. */
+/** Everything in the folder of the target but the target itself, an empty `tmp`, and the marks that stay there. */
 export function debrisAt(target: string): string[] {
   const parent = join(target, "..");
   return readdirSync(parent, { recursive: true, encoding: "utf8" }).filter(
-    (name) => name !== "tmp" && name !== "out" && !name.startsWith("out/"),
+    (name) => name !== "tmp" && !/^(out|\.holdfast-fence)(\/(?!.*\.new$)|$)/.test(name),
   );
 }
 

@@ -4,8 +4,9 @@ import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
+import { isMade } from "../settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
-import { isLive, isMade, publishEntry, type Settled, settle } from "./settle.js";
+import { isLive, publishEntry, type Settled, settle } from "./settle.js";
 
 /** Older manifests of a target that are kept, with their lists. */
 const KEPT = 3;

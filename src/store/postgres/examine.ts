@@ -3,6 +3,7 @@ import { createSystemClock } from "../../support/clock.js";
 import type { Examination } from "../contract.js";
 import { call } from "./call.js";
 import { type Connection, connect } from "./connection.js";
+import { listManifests } from "./manifest-records.js";
 import { assertKnownVersion, functionsMark } from "./migrate.js";
 import { settingsOf, type ToldStore } from "./open.js";
 import { createReader } from "./reader.js";
@@ -31,15 +32,16 @@ export async function examinePostgresStore(url: string): Promise<Examination | n
 async function look(connection: Connection): Promise<Examination | null> {
   assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
   const told = await connection.ask<ToldServer>(() => call("described", {}));
-  if (told.store_id === null) return null;
+  const { store_id: storeId } = told;
+  if (storeId === null) return null;
   const settings = settingsOf(told);
   const { fsync, synchronous_commit, full_page_writes } = told;
   const forgetful = Object.entries({ fsync, synchronous_commit, full_page_writes })
     .filter(([, value]) => value === "off")
     .map(([name]) => `${name} = off`);
   return {
-    reader: createReader(connection, told.store_id, settings, createSystemClock()),
-    manifests: { list: async () => [] },
+    reader: createReader(connection, storeId, settings, createSystemClock()),
+    manifests: { list: (page) => listManifests(connection, storeId, page) },
     settings,
     proofs: null,
     guards: [],

@@ -8,17 +8,23 @@ import { once } from "../once.js";
 import { call } from "./call.js";
 import type { Connection } from "./connection.js";
 import { lockIdFor } from "./lock-ids.js";
+import type { ToldManifest } from "./manifest-records.js";
+import type { SettleLeft } from "./manifests.js";
 import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
 import { UnknownOutcomes } from "./unknown-outcomes.js";
 
 type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
+type ToldFreshGrants = ToldGrants & {
+  /** Publishes that nobody finished, on these keys, above or below them. A server of an earlier version tells none. */
+  readonly left?: readonly ToldManifest[];
+};
 
 export type ToldAnswer =
-  | (ToldGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
+  | (ToldFreshGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
   | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };
 
-export function createLocks(connection: Connection, storeId: string, clock: Clock): Locks {
+export function createLocks(connection: Connection, storeId: string, clock: Clock, settleLeft: SettleLeft): Locks {
   const store = storeId;
   const unknown = new UnknownOutcomes(refsOfRequest);
 
@@ -45,6 +51,18 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     }
   }
 
+  /** Whoever gets a lock finds things settled, or does not get it. */
+  async function settled(told: ToldAnswer, refs: readonly GrantRef[], party: Party): Promise<Answer> {
+    if (told.kind === "granted")
+      try {
+        await settleLeft(told.left, party);
+      } catch (error) {
+        await release(refs, party).catch(() => undefined);
+        throw error;
+      }
+    return readAnswer(told, clock);
+  }
+
   return {
     async acquire(request) {
       let told: ToldAnswer;
@@ -56,7 +74,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       }
       unknown.settled(request);
       for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
-      return readAnswer(told, clock);
+      return settled(told, refsOfRequest(request), request.party);
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
       const told = await connection.ask<ToldAnswer>(() =>
@@ -73,6 +91,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
           store,
         }),
       );
+      if (told.kind === "granted") await settleLeft(told.left, party);
       return readAnswer(told, clock);
     },
     async downgrade(grants, party) {
@@ -90,7 +109,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     async resume(grants, tokenHash, party) {
       const refs = once(grants);
       const newLockIds = refs.map((ref) => lockIdFor(ref.resource, tokenHash));
-      const told = await connection.ask<ToldGrants>((again) =>
+      const told = await connection.ask<ToldFreshGrants>((again) =>
         call("resume", {
           ...refsOf(refs),
           new_token: tokenHash,
@@ -100,6 +119,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
           store,
         }),
       );
+      await settleLeft(told.left, party);
       return readGrants(told, clock);
     },
     release,
@@ -182,7 +202,7 @@ function refsOfRequest({ wants, tokenHash }: AcquireRequest): GrantRef[] {
   return wants.map(({ resource }) => ({ resource, lockId: lockIdFor(resource, tokenHash), tokenHash }));
 }
 
-export function partyOf({ owner, holderId }: Party) {
+export function partyOf({ owner, holderId }: Pick<Party, "owner" | "holderId">) {
   return { owner, holder_id: holderId };
 }
 

@@ -2,12 +2,21 @@
 import type { NamedLeases } from "../contract.js";
 import { call } from "./call.js";
 import type { Connection } from "./connection.js";
+import type { ToldManifest } from "./manifest-records.js";
+import type { SettleLeft } from "./manifests.js";
 
-export function createNamedLeases(connection: Connection, store: string): NamedLeases {
+export function createNamedLeases(connection: Connection, store: string, settleLeft: SettleLeft): NamedLeases {
   return {
-    acquire: (name, holder, leaseMs, owner) =>
-      connection.ask<string | null>(() =>
+    async acquire(name, holder, leaseMs, owner) {
+      const token = await connection.ask<string | null>(() =>
         call("lease_acquire", { lease_name: name, holder, ttl_seconds: leaseMs / 1000, owner, store }),
-      ),
+      );
+      if (token !== null) await settleLeft(await leftOn(`runtime:${name}`), { owner, holderId: holder });
+      return token;
+    },
   };
+
+  function leftOn(key: string): Promise<readonly ToldManifest[]> {
+    return connection.ask(() => call("manifests_left", { keys: [key], store }));
+  }
 }

@@ -13,6 +13,7 @@ import { call } from "./call.js";
 import { type Connection, connect } from "./connection.js";
 import { createFence } from "./fence.js";
 import { createLocks } from "./locks.js";
+import { createManifests } from "./manifests.js";
 import { assertKnownVersion } from "./migrate.js";
 import { createNamedLeases } from "./named-leases.js";
 import { createReader } from "./reader.js";
@@ -60,20 +61,21 @@ function meet(connection: Connection, { levels, profiles }: Settings): Promise<T
 function createStore(url: string, connection: Connection, storeId: string, settings: Settings, clock: Clock): Store {
   const { wakeUps } = connection;
   const nonces = new Set<string>();
+  const manifests = createManifests(connection, storeId);
   return {
     url,
     settings,
-    locks: createLocks(connection, storeId, clock),
+    locks: createLocks(connection, storeId, clock, manifests.settleLeft),
     fence: createFence(connection, storeId, clock),
     transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
     upkeep: {
       dropStaleTickets: (tree) => connection.ask<number>(() => call("drop_stale_tickets", { tree, store: storeId })),
     },
-    namedLeases: createNamedLeases(connection, storeId),
+    namedLeases: createNamedLeases(connection, storeId, manifests.settleLeft),
     wakeUps,
-    manifests: null,
-    scripts: createScripts(connection, storeId, clock),
+    manifests,
+    scripts: createScripts(connection, storeId, clock, manifests.settleLeft),
     prove(nonce) {
       nonces.add(nonce);
       // The server takes nobody's word for a death: only the lease counts.
@@ -81,6 +83,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     },
     async close() {
       for (const nonce of nonces) wakeUps.forget(nonce);
+      await manifests.close();
       await connection.close();
     },
   };

@@ -1,12 +1,13 @@
 /** What a script asks for inside its transaction, answered by the server. */
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { Ask, Script, ScriptEntry, Sql, StepTime } from "../contract.js";
+import type { Ask, Party, Script, ScriptEntry, Sql, StepTime } from "../contract.js";
 import { asPostgres } from "./as-postgres.js";
 import { call } from "./call.js";
 import { withinLimit } from "./caller-statements.js";
 import type { Session } from "./connection.js";
 import { acquireCall, leaveCall, partyOf, readAnswer, refsOf, type ToldAnswer } from "./locks.js";
+import type { ToldManifest } from "./manifest-records.js";
 
 /** The caller's statements in a step hold up everybody's jobs. */
 const CALLER_MS = 4_000;
@@ -20,6 +21,8 @@ export class Answers {
   readonly #store: string;
   readonly #clock: Clock;
   readonly #entries: ScriptEntry[] = [];
+  /** Publishes that nobody had finished, on keys that were granted: to be settled once the step is done. */
+  readonly left: { readonly manifests: readonly ToldManifest[]; readonly party: Party }[] = [];
   #hasStarted = false;
   #hasQueued = false;
   #isAwaited = false;
@@ -44,6 +47,7 @@ export class Answers {
         const told = await this.#refusable(acquireCall(ask.request, false, this.#store));
         const answer = readAnswer(told as ToldAnswer, this.#clock);
         this.#hasQueued ||= answer.kind === "queued";
+        this.#note(told as ToldAnswer, ask.request.party);
         return answer;
       }
       case "renew":
@@ -85,6 +89,10 @@ export class Answers {
     const told = await this.#ask(calling);
     this.#hasStarted ||= name === "job_turn" && (told as { readonly runs: readonly unknown[] }).runs.length > 0;
     return told;
+  }
+
+  #note(told: ToldAnswer, party: Party): void {
+    if (told.kind === "granted" && told.left !== undefined) this.left.push({ manifests: told.left, party });
   }
 
   async #tell(): Promise<void> {

@@ -10,21 +10,18 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../support/clock.js";
-import { sleep } from "../../support/deadline.js";
-import { isHoldfastError } from "../../support/errors.js";
 import type { Script, Scripts } from "../contract.js";
 import { call } from "./call.js";
 import { settle } from "./caller-statements.js";
 import type { Connection, Session } from "./connection.js";
+import type { SettleLeft } from "./manifests.js";
 import { Answers, lookWith, Refusal } from "./script-answers.js";
+import { tryAgain } from "./try-again.js";
 
 const STEP_MS = 5_000;
-/** A script that was undone is begun anew for this long. */
-const TRY_AGAIN_MS = 4_000;
-const FIRST_PAUSE_MS = 20;
 
-export function createScripts(connection: Connection, store: string, clock: Clock): Scripts {
-  const inOneStep = async <T>(session: Session, script: Script<T>, durable: boolean): Promise<T> => {
+export function createScripts(connection: Connection, store: string, clock: Clock, settleLeft: SettleLeft): Scripts {
+  const inOneStep = async <T>(session: Session, script: Script<T>, durable: boolean): Promise<Done<T>> => {
     const { query } = session;
     await query("BEGIN ISOLATION LEVEL READ COMMITTED");
     const { text, values } = call("job_step", { max_ms: STEP_MS, store });
@@ -38,22 +35,18 @@ export function createScripts(connection: Connection, store: string, clock: Cloc
     } catch (error) {
       await settle(() => connection.ask<string | null>(() => call("transaction_outcome", { id, store })), error);
     }
-    return result;
+    return { result, left: answers.left };
   };
 
   return {
     async run(script, { durable }) {
-      const startedAt = performance.now();
-      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2)
-        try {
-          return await connection
-            .transaction((session) => rolledBack(session, () => inOneStep(session, script(), durable)))
-            .then(unwrapped);
-        } catch (error) {
-          const isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE");
-          if (!isUndone || performance.now() - startedAt > TRY_AGAIN_MS) throw error;
-          await sleep(pauseMs * (0.5 + Math.random()));
-        }
+      const { result, left } = await tryAgain(() =>
+        connection
+          .transaction((session) => rolledBack(session, () => inOneStep(session, script(), durable)))
+          .then(unwrapped),
+      );
+      for (const { manifests, party } of left) await settleLeft(manifests, party);
+      return result;
     },
     listen: (onWake) => connection.wakeUps.listen("jobs", randomUUID(), onWake),
     look: (script) =>
@@ -68,6 +61,11 @@ export function createScripts(connection: Connection, store: string, clock: Cloc
         )
         .then(unwrapped),
   };
+}
+
+interface Done<T> {
+  readonly result: T;
+  readonly left: Answers["left"];
 }
 
 type Ended<T> = { readonly result: T } | { readonly error: unknown };

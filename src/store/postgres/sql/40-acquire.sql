@@ -36,7 +36,8 @@ begin
   if again then
     grants := holdfast.granted_before(keys, lock_ids, seal);
     if cardinality(grants) = cardinality(keys) then
-      return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]), 'ended', '[]'::json);
+      return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),
+        'ended', '[]'::json, 'left', holdfast.left_on(guards, keys));
     end if;
   end if;
   near := holdfast.near(keys);
@@ -64,7 +65,8 @@ begin
   perform holdfast.leave_guard(guards);
   perform holdfast.wake_after(tickets, near.grants, d.ends, grants, mine.ticket_id, now);
   return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),
-    'ended', holdfast.grants_json(d.ends), 'lease_token', case when token is null then secret end);
+    'ended', holdfast.grants_json(d.ends), 'left', holdfast.left_on(guards, keys),
+    'lease_token', case when token is null then secret end);
 end $$;
 
 -- Fences are minted in the global order, answers come in the order asked for.

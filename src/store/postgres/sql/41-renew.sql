@@ -49,7 +49,8 @@ begin
   if again then
     fresh := holdfast.granted_before(keys, new_lock_ids, seal);
     if cardinality(fresh) = cardinality(keys) then
-      return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]));
+      return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]),
+        'left', holdfast.left_on(guards, keys));
     end if;
     fresh := '{}';
   end if;
@@ -83,5 +84,6 @@ begin
       old[at].fencing_token || '}');
   end loop;
   perform holdfast.leave_guard(guards);
-  return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]));
+  return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]),
+    'left', holdfast.left_on(guards, keys));
 end $$;

@@ -31,7 +31,7 @@ begin
   current := holdfast.require_own(key, lock_id, seal, now);
   if current.mode = 'write' then
     return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(array[current], array[seal]),
-      'ended', '[]'::json);
+      'ended', '[]'::json, 'left', holdfast.left_on(guards, array[key]));
   end if;
   if current.mode = 'read' then
     perform holdfast.invalid('mode', 'a reader cannot upgrade: take ' || key || ' as upgradeable from the start');
@@ -64,7 +64,7 @@ begin
   end if;
   perform holdfast.leave_guard(guards);
   return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(array[current], array[seal]),
-    'ended', holdfast.grants_json(d.ends));
+    'ended', holdfast.grants_json(d.ends), 'left', holdfast.left_on(guards, array[key]));
 end $$;
 
 create or replace function holdfast.downgrade(

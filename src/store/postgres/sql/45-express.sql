@@ -23,10 +23,10 @@ begin
   if cardinality(keys) = 1 and cardinality(presented_keys) = 0 and length(token) = 43 and permits[1] is null and not (again or must_steal) and (ticket_id is null or modes[1] = 'write')
      and holdfast.is_plain(key, owner, modes[1], lease_ms, wait_ms, metadata, holder_id, nonce, lock_ids[1], proof)
      and current_setting('transaction_isolation') = 'read committed' then
-    select s.store_id, s.profile_prefixes, s.profile_names, t.fence, t.epoch, t.audit_seq, t.audit_hash
-    into known, prefixes, names, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash
+    select s.store_id, s.profile_prefixes, s.profile_names, t.fence, t.epoch, t.audit_seq, t.audit_hash, t.publishing
+    into known, prefixes, names, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash, guard.publishing
     from holdfast.store s, holdfast.trees t where t.tree = name for no key update of t;
-    if known = store then
+    if known = store and guard.publishing = 0 then
       if metadata <> '{}' then perform holdfast.check_metadata(metadata); end if;
       -- From here on a new statement, which sees what was committed while the guard was waited for.
       with moment as (

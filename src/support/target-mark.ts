@@ -1,0 +1,156 @@
+/**
+ * The mark beside a target: the fencing token of whoever last began to publish there, and an id of the place. It is for
+ * stores on a server, which cannot keep others away from this disk once a connection to them is gone. It lies in
+ * `<parent of the target>/.holdfast-fence/`, one file a target; changing it, and renaming something to the target, happen
+ * under a kernel lock on the file `guard` there, so nobody gets in between a look at the mark and a rename.
+ *
+ *   a publish begins      the mark is made if there is none, on the disk; then it is raised to the publisher's token
+ *   the rename            refused when the mark is higher: somebody else has begun since
+ *
+ * A crash leaves the mark as it was or as it is to be, and perhaps a `.new` beside it, which the next one writes over. The
+ * mark is never lowered and never removed. Whoever removes it by hand takes the protection away until the next publish
+ * begins, and nothing else. On a file system that several machines share it protects as far as kernel locks are shared.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { replaceFile, syncFolder } from "./durable-file.js";
+import { HoldfastError, ioError } from "./errors.js";
+import { placeAt } from "./exchange.js";
+import { enterAll, openGuard } from "./guard.js";
+import { thisMachine } from "./machine.js";
+
+const FOLDER = ".holdfast-fence";
+
+interface Mark {
+  readonly placeId: string;
+  readonly fencingToken: number;
+}
+
+interface MarkRecord {
+  readonly schema_version: 1;
+  readonly target: string;
+  readonly place: string;
+  readonly fencing_token: number;
+}
+
+/** Makes sure of a mark and tells the place. `E_IO`, `E_STORE_CORRUPT` */
+export async function markPlace(target: string): Promise<string> {
+  const known = readMark(target);
+  if (known !== null) return known.placeId;
+  return underTargetGuard(target, () => {
+    const found = readMark(target);
+    if (found !== null) return found.placeId;
+    const placeId = randomUUID();
+    writeMark(target, { placeId, fencingToken: 0 });
+    return placeId;
+  });
+}
+
+/** From now on whoever has a lower token renames nothing there. `E_FENCING_MISMATCH` for who comes too late. */
+export async function raiseMark(target: string, fencingToken: number): Promise<void> {
+  await underTargetGuard(target, () => {
+    assertNotOvertaken(target, fencingToken);
+    const mark = readMark(target);
+    if (mark?.fencingToken === fencingToken) return;
+    writeMark(target, { placeId: mark?.placeId ?? randomUUID(), fencingToken });
+  });
+}
+
+/** Under the guard. `E_FENCING_MISMATCH` when somebody with a higher token has begun to publish there. */
+export function assertNotOvertaken(target: string, fencingToken: number): void {
+  const mark = readMark(target);
+  if (mark === null || mark.fencingToken <= fencingToken) return;
+  throw new HoldfastError(
+    "E_FENCING_MISMATCH",
+    `${target} was taken over: the mark beside it has the token ${mark.fencingToken}, higher than ${fencingToken}`,
+    {
+      details: { path: target, current: [mark.fencingToken] },
+      next: [`If the store is another one than before, and nobody uses the old one, remove ${markPath(target)}.`],
+    },
+  );
+}
+
+/** Whether the place is one that this process sees. Without a mark, on the machine it was first seen on, it is. */
+export function isHere({
+  target,
+  place,
+}: {
+  readonly target: string;
+  readonly place?: { readonly id: string; readonly machine: string };
+}): boolean {
+  if (place === undefined) return true;
+  const mark = readMark(target);
+  return mark === null ? place.machine === thisMachine().machineId : mark.placeId === place.id;
+}
+
+/**
+ * Runs `body`, which is synchronous, while nobody else of this machine renames anything to targets in the same folder.
+ * Where that folder is gone there is nothing to keep. `E_STORE_UNAVAILABLE` when a process that was stopped keeps the guard.
+ */
+export async function underTargetGuard<T>(target: string, body: () => T, giveUpAfterMs?: number): Promise<T> {
+  const parent = dirname(target);
+  if (placeAt(parent) === "absent") return body();
+  const folder = join(parent, FOLDER);
+  makeFolder(folder, parent);
+  const guard = openGuard(join(folder, "guard"), { makesFolder: false });
+  try {
+    await enterAll([guard], folder, giveUpAfterMs);
+    try {
+      return body();
+    } finally {
+      guard.leave();
+    }
+  } finally {
+    guard.close();
+  }
+}
+
+/** The mark must not be lost with a folder whose name was not on the disk yet. */
+function makeFolder(folder: string, parent: string): void {
+  if (existsSync(folder)) return;
+  try {
+    mkdirSync(folder, { recursive: true });
+    syncFolder(parent);
+  } catch (error) {
+    throw ioError(error, "make", folder);
+  }
+}
+
+function markPath(target: string): string {
+  const name = createHash("sha256").update(basename(target)).digest("hex").slice(0, 32);
+  return join(dirname(target), FOLDER, `${name}.json`);
+}
+
+function readMark(target: string): Mark | null {
+  const path = markPath(target);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw ioError(error, "read", path);
+  }
+  try {
+    const { schema_version, place, fencing_token } = JSON.parse(text) as MarkRecord;
+    if (schema_version === 1 && typeof place === "string" && Number.isSafeInteger(fencing_token))
+      return { placeId: place, fencingToken: fencing_token };
+  } catch {
+    // Told below.
+  }
+  throw new HoldfastError("E_STORE_CORRUPT", `${path} cannot be read: who has published last there is not known`, {
+    details: { path },
+    next: ["Make sure that nobody publishes there, then remove the file."],
+  });
+}
+
+function writeMark(target: string, { placeId, fencingToken }: Mark): void {
+  const record: MarkRecord = {
+    schema_version: 1,
+    target: basename(target),
+    place: placeId,
+    fencing_token: fencingToken,
+  };
+  replaceFile(markPath(target), Buffer.from(`${JSON.stringify(record)}\n`), true);
+}

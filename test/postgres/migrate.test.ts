@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { migrateStore, openHoldfast } from "../../src/index.js";
 import { openInstallation } from "../../src/open-holdfast.js";
+import { listManifests } from "../../src/publish/index.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "./server.js";
 
@@ -55,6 +57,27 @@ describe("migrations", () => {
     expect(await installation.uninstall(createSystemClock())).toBe(true);
     expect(await isThere(url)).toBe(false);
     expect(await installation.uninstall(createSystemClock())).toBe(false);
+    await holdfast.close();
+  });
+
+  it("STORE-5: an older schema gets the tables that it lacks, and keeps what is in it", async () => {
+    const url = await emptyDatabase();
+    const script = (name: string) =>
+      readFileSync(new URL(`../../src/store/postgres/sql/${name}`, import.meta.url), "utf8");
+    await administer(
+      url,
+      script("01-tables.sql"),
+      script("02-jobs.sql"),
+      "insert into holdfast.trees (tree, fence) values ('k', 41)",
+    );
+    await migrateStore(url);
+    expect(await administer(url, "select schema_version from holdfast.store")).toEqual([{ schema_version: 3 }]);
+    expect(await administer(url, "select fence, publishing from holdfast.trees")).toEqual([
+      { fence: "41", publishing: 0 },
+    ]);
+    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
+    expect((await holdfast.acquire("k")).fencingToken).toBeGreaterThan(41);
+    expect(await listManifests(holdfast)).toEqual([]);
     await holdfast.close();
   });
 

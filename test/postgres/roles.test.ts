@@ -1,5 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openHoldfast } from "../../src/index.js";
+import { publish, settleUnfinished, verifyManifests } from "../../src/publish/index.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
@@ -66,6 +70,22 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", (
       code: "42501",
     });
     await administer(as(url, "hf_agent"), "select holdfast.inspect('k')");
+  });
+
+  it("PUB-2: holdfast_user publishes and settles, and does not touch the record by hand", async () => {
+    const url = await newPostgresStore(server);
+    const place = mkdtempSync(join(tmpdir(), "holdfast-roles-"));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+    const agent = await openHoldfast({ store: as(url, "hf_agent"), owner: "agent:a", heart: "loop" });
+    onTestFinished(() => agent.close());
+    const { manifest } = await publish({ holdfast: agent, key: "site" }, join(place, "out"), (stage) =>
+      stage.write("a", "b"),
+    );
+    expect(manifest.state).toBe("committed");
+    expect(await verifyManifests(agent)).toMatchObject({ ok: true, files: 1 });
+    expect(await settleUnfinished(agent)).toEqual([]);
+    for (const statement of ["select * from holdfast.manifests", "delete from holdfast.manifest_files"])
+      await expect(administer(as(url, "hf_agent"), statement)).rejects.toMatchObject({ code: "42501" });
   });
 
   it("LOCK-4: nothing that a user may call reveals the hash by which a token is known", async () => {

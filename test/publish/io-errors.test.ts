@@ -6,6 +6,7 @@ import { publish } from "../../src/publish/index.js";
 import { scratchFolder } from "../crash/sweep.js";
 import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
 import { failEverywhere } from "./failing.js";
+import { watchServer } from "./server-points.js";
 import { COURSES, operationsOf, prepare } from "./sweep.js";
 import { debrisAt, expectSettled, KEY, removeScene, treeOf, versionAt, watchDatabases } from "./world.js";
 
@@ -14,15 +15,18 @@ let base: string;
 beforeAll(() => {
   base = scratchFolder();
   watchDatabases();
+  watchServer();
 });
 
 afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
+const STRIDES = { sqlite: 2, file: 9, postgres: 29 } as const;
+
 describe("PUB-3: an error of the disk is told with its code, nothing is half visible, and trying again works", () => {
   it.each(COURSES)("$name", async (course) => {
-    await failEverywhere(base, course, { every: course.kind === "sqlite" ? 2 : 9, allErrnos: false });
+    await failEverywhere(base, course, { every: STRIDES[course.kind], allErrnos: false });
   });
 });
 

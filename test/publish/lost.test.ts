@@ -10,7 +10,7 @@ import { debrisAt, KEY, removeScene, type Scene, treeOf, verifiedVersion } from 
 
 const TTL = 24 * 3_600_000;
 
-describe.each(["sqlite", "file"] as const)("on the %s store", (kind) => {
+describe.each(["sqlite", "file", "postgres"] as const)("on the %s store", (kind) => {
   let base: string;
   let scene: Scene;
   let ours: Holdfast;
@@ -43,7 +43,7 @@ describe.each(["sqlite", "file"] as const)("on the %s store", (kind) => {
   }
 
   const takeOver = async (): Promise<Lease> => {
-    scene.pass(TTL + 1_000);
+    await scene.pass(TTL + 1_000);
     return theirs.acquire(KEY);
   };
   /** Whoever borrows has no idea of its own how long the lease lasts. */
@@ -52,13 +52,13 @@ describe.each(["sqlite", "file"] as const)("on the %s store", (kind) => {
   it("PUB-1 FENCE-2: a lease that ran out while staging", async () => {
     const late = publish(lease, scene.target, async (stage) => {
       await treeOf("late")(stage);
-      scene.pass(TTL + 1_000);
+      await scene.pass(TTL + 1_000);
     });
     await expectNothingPublished(late, "E_LOCK_EXPIRED");
   });
 
   it("PUB-1 FENCE-2: a lease that ran out between the seal and the commit, for one who does not know", async () => {
-    const beforeCommit = async () => scene.pass(TTL + 1_000);
+    const beforeCommit = () => scene.pass(TTL + 1_000);
     await expectNothingPublished(
       publish(await borrowed(), scene.target, treeOf("late"), { beforeCommit }),
       "E_LOCK_EXPIRED",

@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { scratchFolder } from "../crash/sweep.js";
+import { watchServer } from "./server-points.js";
 import { COURSES, operationsOf } from "./sweep.js";
 import { watchDatabases } from "./world.js";
 
@@ -10,6 +11,7 @@ let base: string;
 beforeAll(() => {
   base = scratchFolder();
   watchDatabases();
+  watchServer();
 });
 
 afterAll(() => {
@@ -35,5 +37,12 @@ it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both par
     const walSync = "fdatasync store/holdfast.db-wal";
     expect(before.lastIndexOf(walSync)).toBeGreaterThan(before.lastIndexOf("COMMIT ")); // The seal is on the disk.
     expect(seen.slice(renamed + 4)).toContain(walSync); // And so is the record, before anybody is told.
+  }
+  if (course.kind === "postgres") {
+    expect(before.filter((call) => !call.includes(".holdfast-fence")).slice(-2)).toEqual(["BEGIN ", "manifest_check "]);
+    expect(seen.slice(renamed + 3, renamed + 5)).toEqual(["manifest_commit ", "COMMIT "]);
+    const begun = seen.findIndex((call) => /^mkdirSync place\/\.holdfast-[0-9a-f]{8}-/.test(call));
+    expect(seen.slice(0, begun)).toContain("manifest_begin ");
+    expect(seen.slice(seen.indexOf("manifest_begin "), begun)).toContain("fsyncSync place/.holdfast-fence"); // The mark is raised.
   }
 });

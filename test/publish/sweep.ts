@@ -19,7 +19,9 @@ export interface Course {
   readonly replaces: boolean;
 }
 
-export const COURSES: readonly (Course & { readonly name: string })[] = (["sqlite", "file"] as const).flatMap((kind) =>
+const KINDS = ["sqlite", "file", "postgres"] as const;
+
+export const COURSES: readonly (Course & { readonly name: string })[] = KINDS.flatMap((kind) =>
   [true, false].map((replaces) => ({ kind, replaces, name: `${kind}, ${replaces ? "replacing" : "a new target"}` })),
 );
 
@@ -28,7 +30,7 @@ let scenes = 0;
 /** A scene with the old tree in place, or none. */
 export async function prepare(base: string, { kind, replaces }: Course): Promise<Scene> {
   scenes += 1;
-  const scene = sceneAt(join(base, `scene-${scenes}`), kind);
+  const scene = await sceneAt(join(base, `scene-${scenes}`), kind);
   faults.skipSyncs();
   faults.watch(scene.dir);
   if (replaces) {
@@ -61,6 +63,7 @@ async function publishUntil(scene: Scene, version: string, point: Point) {
   const { seen } = faults.disarm();
   faults.bury(mark);
   closeDatabases();
+  await scene.mourn();
   return { told, seen };
 }
 

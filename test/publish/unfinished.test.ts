@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-it.each(["sqlite", "file"] as const)(
+it.each(["sqlite", "file", "postgres"] as const)(
   "PUB-3: %s: publish_left is found and undone; a live one is left alone",
   async (kind) => {
     const scene = await prepare(base, { kind, replaces: true });
@@ -28,7 +28,7 @@ it.each(["sqlite", "file"] as const)(
       await treeOf("new")(stage);
       expect(await findUnfinished(keeper)).toEqual([]);
       expect(await settleUnfinished(keeper)).toEqual([]);
-      scene.pass(25 * 3_600_000);
+      await scene.pass(25 * 3_600_000);
       await keeper.recover(KEY);
       expect(await findUnfinished(keeper)).toMatchObject([{ kind: "publish_left", manifest: { state: "pending" } }]);
       expect(await settleUnfinished(keeper)).toMatchObject([{ state: "aborted", cleared: true }]);

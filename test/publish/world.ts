@@ -9,8 +9,11 @@ import { Database } from "../../src/store/sqlite/database.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { ioError } from "../../src/support/errors.js";
 import { faults } from "../fixtures/fault-injection.mjs";
+import { administer, sharedServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
+import { outlive } from "./server-points.js";
 
-export type StoreKind = "file" | "sqlite";
+export type StoreKind = "file" | "sqlite" | "postgres";
 export const KEY = "site";
 
 /** A commit of the database counts as an operation, and after a stop there are none. */
@@ -49,13 +52,31 @@ const NO_HEART = {
 export interface Scene {
   readonly dir: string;
   readonly target: string;
+  readonly store: string;
   open(owner?: string): Promise<Holdfast>;
   /** Lets time go by for all clients. */
-  pass(ms: number): void;
+  pass(ms: number): Promise<void>;
+  /** Whoever was stopped is dead for the others too: a server believes no death, so the leases run out. */
+  mourn(): Promise<void>;
 }
 
-export function sceneAt(dir: string, kind: StoreKind): Scene {
+const LONG_MS = 240 * 3_600_000;
+let server: Promise<string> | undefined;
+
+/** One store of PostgreSQL serves all scenes of a test file: their targets differ. */
+function postgresStore(): Promise<string> {
+  server ??= sharedServer().then(newPostgresStore);
+  return server;
+}
+
+export async function sceneAt(dir: string, kind: StoreKind): Promise<Scene> {
   mkdirSync(join(dir, "place"), { recursive: true });
+  const store = {
+    file: () => `file:${join(dir, "store")}`,
+    sqlite: () => `sqlite:${join(dir, "store", "holdfast.db")}`,
+    postgres: postgresStore,
+  };
+  const url = await store[kind]();
   const system = createSystemClock();
   let skewMs = 0;
   const clock = () => {
@@ -65,14 +86,18 @@ export function sceneAt(dir: string, kind: StoreKind): Scene {
   return {
     dir,
     target: join(dir, "place", "out"),
+    store: url,
     async open(owner = "agent:one") {
-      const url = kind === "file" ? `file:${join(dir, "store")}` : `sqlite:${join(dir, "store", "holdfast.db")}`;
       const store = await openStore(url, {}, clock);
       const none = { ttl: undefined, wait: 0, graceMs: null, strictOrder: false };
       return new Holdfast({ store, owner, clock, heart: NO_HEART as never, ...none });
     },
-    pass(ms) {
+    async pass(ms) {
       skewMs += ms;
+      if (kind === "postgres") await administer(url, `update holdfast.grants set renewed_ms = renewed_ms - ${ms}`);
+    },
+    async mourn() {
+      if (kind === "postgres") await outlive(url, LONG_MS);
     },
   };
 }
@@ -112,15 +137,22 @@ export function debrisAt(target: string): string[] {
 export async function expectSettled(scene: Scene, possible: readonly (string | null)[]): Promise<string | null> {
   const before = versionAt(scene.target);
   expect(possible).toContain(before);
+  await scene.mourn();
   const client = await scene.open("admin:successor");
   const lease = await client.acquire(KEY);
   expect(versionAt(scene.target)).toBe(before);
   expect(await listManifests(client, { state: "pending" })).toEqual([]);
-  expect(await verifyManifests(client)).toMatchObject({ ok: true, targets: before === null ? 0 : 1, bad: [] });
+  const { target } = scene;
+  expect(await verifyManifests(client, { target })).toMatchObject({
+    ok: true,
+    targets: before === null ? 0 : 1,
+    bad: [],
+  });
   expect(await client.audit.verify()).toMatchObject({ ok: true });
   await publish(lease, scene.target, treeOf("next"));
   expect(versionAt(scene.target)).toBe("next");
-  expect(await verifyManifests(client)).toMatchObject({ ok: true, targets: 1 });
+  expect(await verifyManifests(client, { target })).toMatchObject({ ok: true, targets: 1 });
+  await lease.release();
   await client.close(); // Removing what was left ends with it.
   expect(debrisAt(scene.target)).toEqual([]);
   return before;
@@ -132,6 +164,6 @@ export function removeScene({ dir }: Scene): void {
 
 /** The version at the target, and the record says the same. */
 export async function verifiedVersion(client: Holdfast, target: string): Promise<string | null> {
-  expect(await verifyManifests(client)).toMatchObject({ ok: true, bad: [] });
+  expect(await verifyManifests(client, { target })).toMatchObject({ ok: true, bad: [] });
   return versionAt(target);
 }

@@ -9,6 +9,7 @@ import { AUDIT_EVENTS } from "../../src/lock/audit.js";
 import { publish } from "../../src/publish/index.js";
 import type { TreeRecord } from "../../src/store/file/tree-record.js";
 import { MIGRATIONS } from "../../src/store/sqlite/schema.js";
+import { raiseMark } from "../../src/support/target-mark.js";
 import { page, unwrapped } from "./pages.js";
 
 describe("docs/formats.md", () => {
@@ -98,6 +99,14 @@ describe("docs/formats.md", () => {
     expect(Object.keys(documented("## Manifest"))).toEqual(Object.keys(manifest));
   });
 
+  it("FENCE-5 has the fields of the mark beside a target", async () => {
+    await raiseMark(join(dir, "place", "site"), 7);
+    const [name = ""] = readdirSync(join(dir, "place", ".holdfast-fence")).filter((each) => each.endsWith(".json"));
+    const written = stored<Record<string, unknown>>("place", ".holdfast-fence", name);
+    expect(Object.keys(documented("## Mark beside a target"))).toEqual(Object.keys(written));
+    expect(written).toMatchObject({ target: "site", fencing_token: 7 });
+  });
+
   it("DELIV-2 DELIV-3 has the fields of a deliverable's lock and of its log", async () => {
     const folder = join(dir, "DEL-08-05");
     mkdirSync(folder);
@@ -117,8 +126,9 @@ describe("docs/formats.md", () => {
   });
 
   it("STORE-4 has the tables of PostgreSQL as they are made, and every SQLSTATE", () => {
-    const sql = page("src/store/postgres/sql/01-tables.sql");
-    const tables = [...sql.matchAll(/^create (?:unlogged )?table .*?^\)/gms)].map(([table]) => `${table};`);
+    const sql = page("src/store/postgres/sql/01-tables.sql") + page("src/store/postgres/sql/03-manifests.sql");
+    const made = sql.matchAll(/^create (?:unlogged )?table .*?^\)|^alter table .*?(?=;)/gms);
+    const tables = [...made].map(([table]) => `${table};`);
     const [, block = ""] = /^```sql\n(create table holdfast.*?)^```$/ms.exec(text) ?? [];
     expect(unwrapped(block)).toBe(unwrapped(tables.join("\n\n")));
     const states = [...page("src/store/postgres/sql/10-errors.sql").matchAll(/'(E_\w+)' then '(HF\d+)'/g)];

@@ -1,0 +1,194 @@
+/** What only a server can do to a publish: lose an answer, be away for a while, serve another machine. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import {
+  findUnfinished,
+  listManifests,
+  publish,
+  type Stage,
+  settleUnfinished,
+  verifyManifests,
+} from "../../src/publish/index.js";
+import { openCommitWire } from "../postgres/commit-wire.js";
+import { administer, databaseOf, ownServer, sharedServer, type TestServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
+import { outlive } from "./server-points.js";
+import { debrisAt } from "./world.js";
+
+const isForeign = process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined;
+const page =
+  (text: string) =>
+  (stage: Stage): Promise<void> =>
+    stage.write("version", text);
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "done",
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+
+let dir: string;
+let target: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "holdfast-server-"));
+  mkdirSync(join(dir, "place"));
+  target = join(dir, "place", "out");
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+async function client(store: string, owner = "agent:a"): Promise<Holdfast> {
+  const holdfast = await openHoldfast({ store, owner, heart: "loop", wait: 0 });
+  onTestFinished(() => holdfast.close());
+  return holdfast;
+}
+
+const versionAt = (): string => readFileSync(join(target, "version"), "utf8");
+const states = async (holdfast: Holdfast): Promise<string[]> =>
+  (await listManifests(holdfast)).map(({ state }) => state);
+
+/** One publish is under way, past its seal; then its holder's lease has run out and its process is gone. */
+async function leaveSealed(store: string): Promise<void> {
+  const doomed = await client(store, "agent:doomed");
+  const lease = await doomed.acquire("site");
+  const never = new Promise<never>(() => undefined);
+  const isSealed = new Promise<void>((resolve) => {
+    void publish(lease, target, page("new"), {
+      beforeCommit: () => {
+        resolve();
+        return never;
+      },
+    });
+  });
+  await isSealed;
+  await outlive(store, 240 * 3_600_000);
+}
+
+describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost", () => {
+  it.each(["request", "answer"] as const)("with its %s: it is published, and on record once", async (what) => {
+    const server = await sharedServer();
+    const store = await newPostgresStore(server);
+    await using wire = await openCommitWire(server.control?.socket ?? "");
+    const far = await client(`postgres://postgres@127.0.0.1:${wire.port}/${databaseOf(store)}`);
+    await publish({ holdfast: far, key: "site" }, target, page("old"));
+    const { manifest } = await publish({ holdfast: far, key: "site" }, target, page("new"), {
+      underGuard: () => wire.loseNext(what),
+    });
+    expect(wire.lost).toBe(1);
+    expect([manifest.state, versionAt()]).toEqual(["committed", "new"]);
+    const near = await client(store);
+    expect(await near.audit.list({ event: "published" })).toHaveLength(2);
+    expect(await verifyManifests(near)).toMatchObject({ ok: true, targets: 1 });
+    expect(debrisAt(target)).toEqual([]);
+  });
+});
+
+describe("FENCE-5: between the check and the rename", () => {
+  it("whoever stands still for so long that the server may have ended the check renames nothing", async () => {
+    const ours = await client(await newPostgresStore(await sharedServer()));
+    let slept = 0;
+    const told = publish({ holdfast: ours, key: "site" }, target, page("new"), {
+      beforeCommit: async () => {
+        const now = performance.now.bind(performance);
+        vi.spyOn(performance, "now").mockImplementation(() => {
+          slept += 5_000;
+          return now() + slept;
+        });
+      },
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await codeOf(told)).toBe("E_STORE_UNAVAILABLE");
+    expect([existsSync(target), debrisAt(target)]).toEqual([false, []]);
+  });
+});
+
+describe.skipIf(isForeign)("PUB-3: a server that crashes and comes back", () => {
+  let server: TestServer | null = null;
+  afterAll(() => server?.control?.crash());
+
+  /** Each of these is whole again once the server is back, whatever its publisher was told. */
+  it.each(["sealed", "renaming"])("while its publisher is %s", async (when) => {
+    server ??= ownServer();
+    const { control } = server;
+    const store = await newPostgresStore(server);
+    const ours = await client(store);
+    await publish({ holdfast: ours, key: "site" }, target, page("old"));
+    const lease = await ours.acquire("site", { ttl: "24h" });
+    const crash = (): void => {
+      control?.crash();
+      setImmediate(() => control?.start());
+    };
+    const told = await codeOf(
+      publish(lease, target, page("new"), {
+        beforeCommit: async () => (when === "sealed" ? crash() : undefined),
+        underGuard: () => (when === "renaming" ? crash() : undefined),
+      }),
+    );
+    await outlive(store, 240 * 3_600_000);
+    const theirs = await client(store, "admin:next");
+    await theirs.acquire("site");
+    const found = versionAt();
+    if (told === "done" || told === "E_COMMIT_UNCERTAIN") expect(found).toBe("new");
+    else expect([found, told]).toEqual(["old", "E_STORE_UNAVAILABLE"]);
+    if (when === "renaming") expect(found).toBe("new");
+    expect(await listManifests(theirs, { state: "pending" })).toEqual([]);
+    expect(await theirs.audit.list({ event: "published" })).toHaveLength(found === "new" ? 2 : 1);
+    expect(await verifyManifests(theirs)).toMatchObject({ ok: true, targets: 1 });
+    expect(await theirs.audit.verify()).toMatchObject({ ok: true });
+  });
+});
+
+describe("PUB-3: what a publisher left", () => {
+  it("on another machine is left to those who see it, and the same path here is another target", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    await leaveSealed(store);
+    await administer(store, "update holdfast.manifests set place = 'far away', machine = 'another'");
+    const ours = await client(store);
+    const lease = await ours.acquire("site");
+    expect(await findUnfinished(ours)).toEqual([]);
+    expect(await settleUnfinished(ours)).toEqual([]);
+    expect(await verifyManifests(ours)).toMatchObject({ ok: true, targets: 0 });
+    await lease.release();
+    await publish({ holdfast: ours, key: "another/key" }, target, page("here"));
+    expect(await states(ours)).toEqual(["pending", "committed"]);
+    expect(await verifyManifests(ours)).toMatchObject({ ok: true, targets: 1 });
+  });
+
+  it("is settled by a process that finds the marks removed, on the machine where it was", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    await leaveSealed(store);
+    rmSync(join(dir, "place", ".holdfast-fence"), { recursive: true });
+    const ours = await client(store);
+    await ours.acquire("site");
+    expect(await states(ours)).toEqual(["aborted"]);
+  });
+
+  it("and cannot be settled: the lock is not given to anybody until it can", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    await leaveSealed(store);
+    const tmp = join(dir, "place", "tmp");
+    const [id = ""] = readdirSync(tmp);
+    mkdirSync(join(dir, "place", `.holdfast-${id}`, "in the way"), { recursive: true });
+    const ours = await client(store);
+    expect(await codeOf(ours.acquire("site"))).toBe("E_IO");
+    expect((await ours.inspect("site")).state).toBe("free");
+    expect(await states(ours)).toEqual(["pending"]);
+    rmSync(join(dir, "place", `.holdfast-${id}`), { recursive: true });
+    await ours.acquire("site");
+    expect(await states(ours)).toEqual(["aborted"]);
+    await ours.close();
+    expect(debrisAt(target)).toEqual([]);
+  });
+
+  it("with a whole folder that is gone is undone", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    await leaveSealed(store);
+    renameSync(join(dir, "place"), join(dir, "moved"));
+    const ours = await client(store);
+    await ours.acquire("site/below");
+    expect(await states(ours)).toEqual(["aborted"]);
+    expect(existsSync(join(dir, "place"))).toBe(false);
+  });
+});

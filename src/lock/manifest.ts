@@ -36,7 +36,7 @@ export interface Manifest {
 }
 
 /** Known by the mark beside the target; the machine it was first seen on, in case somebody removes the mark. */
-export interface Place {
+interface Place {
   readonly id: string;
   readonly machine: string;
 }

@@ -5,6 +5,7 @@ import { parseKey } from "../../src/lock/key.js";
 import { openPostgresStore } from "../../src/store/postgres/open.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { comesOff } from "../comes-off.js";
+import { crashWhile } from "../publish/server-crash.js";
 import { openProxy } from "./proxy.js";
 import { administer, databaseOf, inDatabase, ownServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
@@ -42,6 +43,9 @@ const WITHOUT_A_WORD = [
 const code = (error: unknown): string => (error as { code?: string }).code ?? String(error);
 
 describe("faults", PATIENTLY, () => {
+  it("PUB-3: a crash of the server between check and record of a publish leaves record and disk agreed", () =>
+    crashWhile(server, "renaming"));
+
   it("STORE-6: a crash of the server loses no grant and no entry, makes no second holder, and waiters go on waiting", async () => {
     const url = await newPostgresStore(server);
     const a = await client(url);

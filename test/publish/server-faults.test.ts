@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import {
   findUnfinished,
@@ -13,7 +13,7 @@ import {
   verifyManifests,
 } from "../../src/publish/index.js";
 import { openCommitWire } from "../postgres/commit-wire.js";
-import { administer, databaseOf, ownServer, sharedServer, type TestServer } from "../postgres/server.js";
+import { administer, databaseOf, sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
 import { outlive } from "./server-points.js";
 import { debrisAt } from "./world.js";
@@ -101,42 +101,6 @@ describe("FENCE-5: between the check and the rename", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     expect(await codeOf(told)).toBe("E_STORE_UNAVAILABLE");
     expect([existsSync(target), debrisAt(target)]).toEqual([false, []]);
-  });
-});
-
-describe.skipIf(isForeign)("PUB-3: a server that crashes and comes back", () => {
-  let server: TestServer | null = null;
-  afterAll(() => server?.control?.crash());
-
-  /** Each of these is whole again once the server is back, whatever its publisher was told. */
-  it.each(["sealed", "renaming"])("while its publisher is %s", async (when) => {
-    server ??= ownServer();
-    const { control } = server;
-    const store = await newPostgresStore(server);
-    const ours = await client(store);
-    await publish({ holdfast: ours, key: "site" }, target, page("old"));
-    const lease = await ours.acquire("site", { ttl: "24h" });
-    const crash = (): void => {
-      control?.crash();
-      setImmediate(() => control?.start());
-    };
-    const told = await codeOf(
-      publish(lease, target, page("new"), {
-        beforeCommit: async () => (when === "sealed" ? crash() : undefined),
-        underGuard: () => (when === "renaming" ? crash() : undefined),
-      }),
-    );
-    await outlive(store, 240 * 3_600_000);
-    const theirs = await client(store, "admin:next");
-    await theirs.acquire("site");
-    const found = versionAt();
-    if (told === "done" || told === "E_COMMIT_UNCERTAIN") expect(found).toBe("new");
-    else expect([found, told]).toEqual(["old", "E_STORE_UNAVAILABLE"]);
-    if (when === "renaming") expect(found).toBe("new");
-    expect(await listManifests(theirs, { state: "pending" })).toEqual([]);
-    expect(await theirs.audit.list({ event: "published" })).toHaveLength(found === "new" ? 2 : 1);
-    expect(await verifyManifests(theirs)).toMatchObject({ ok: true, targets: 1 });
-    expect(await theirs.audit.verify()).toMatchObject({ ok: true });
   });
 });
 

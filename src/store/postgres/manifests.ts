@@ -147,12 +147,13 @@ export function createManifests(connection: Connection, store: string): ServerMa
         return replaced;
       };
       try {
-        return await connection.transaction((session) => commitIn(session, manifest, { grant, party, make: noted }));
+        const work = { grant, party, make: noted };
+        return committed(await connection.transaction((session) => commitIn(session, manifest, work)));
       } catch (error) {
         if (!isRenamed) throw error;
         const ended = await settle(manifest.id, party, true, RECORD_MS).catch(() => null);
         if (ended?.state !== "committed") throw error;
-        return ended;
+        return committed(ended);
       }
     },
     settle: (which, party, mine) => (mine ? settle(which.id, party, true) : settleOthers(which, party)),
@@ -167,6 +168,11 @@ export function createManifests(connection: Connection, store: string): ServerMa
     },
     close,
   };
+}
+
+/** The server has it on its disk when it answers. */
+function committed(manifest: Manifest) {
+  return { manifest, onDisk: Promise.resolve() };
 }
 
 function stoodStill(target: string): HoldfastError {

@@ -760,11 +760,9 @@ export const MUTANTS = [
     about: "PostgreSQL: a step does not lock the row of its tree",
     file: "src/store/postgres/sql/45-express.sql",
     find: `t.tree = name for no key update of t;
-    if known = store then
-      if metadata`,
+    if known = store and guard.publishing = 0 then`,
     replace: `t.tree = name;
-    if known = store then
-      if metadata`,
+    if known = store and guard.publishing = 0 then`,
     tests: { files: ["test/postgres/race.test.ts"], only: "LOCK-2" },
   },
   {

@@ -25,13 +25,21 @@ const LENGTH = 2;
 /** Float64 fields of a slot. */
 const SINCE = 2;
 const LEASE_MS = 3;
-const TEXT_AT = 32;
+const RENEW_TO_MS = 4;
+const TEXT_AT = 40;
 
 export const SLOT_TEXT_BYTES = SLOT_BYTES - TEXT_AT;
 
 export interface Slot {
   readonly index: number;
   readonly generation: number;
+}
+
+/** When a lease was last known good, how long it is since then, and how long from the next renewal on. */
+export interface Beat {
+  readonly since: number;
+  readonly leaseMs: number;
+  readonly renewToMs: number;
 }
 
 export class BeatTable {
@@ -77,10 +85,11 @@ export class BeatTable {
   }
 
   /** Main thread: fills a free slot. The state is written last, so that the heart never reads half a line. */
-  fill(index: number, text: string, since: number, leaseMs: number): Slot {
+  fill(index: number, text: string, { since, leaseMs, renewToMs }: Beat): Slot {
     const generation = (this.#int(index, GENERATION) + 1) | 0;
     this.#setInt(index, GENERATION, generation);
     this.renewed(index, since, leaseMs);
+    this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] = renewToMs;
     this.#setInt(index, LENGTH, this.#bytes.write(text, this.#byteAt(index) + TEXT_AT, "latin1"));
     this.#setInt(index, STATE, KEPT);
     return { index, generation };
@@ -111,9 +120,18 @@ export class BeatTable {
     return this.#floats[this.#byteAt(index) / 8 + LEASE_MS] ?? 0;
   }
 
+  beatOf(index: number): Beat {
+    return { since: this.sinceOf(index), leaseMs: this.leaseMsOf(index), renewToMs: this.renewToMsOf(index) };
+  }
+
+  renewToMsOf(index: number): number {
+    return this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] ?? 0;
+  }
+
   renewed(index: number, since: number, leaseMs: number): void {
     this.#floats[this.#byteAt(index) / 8 + SINCE] = since;
     this.#floats[this.#byteAt(index) / 8 + LEASE_MS] = leaseMs;
+    this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] = leaseMs;
   }
 
   /** Heart thread: notes the loss, unless the slot has moved on to another lease. */

@@ -59,12 +59,12 @@ async function beat(index: number): Promise<void> {
   const text = table.textOf(index) || longTexts.get(nameOf(slot));
   if (text === undefined) return; // Still on its way.
   const grants = JSON.parse(text) as GrantRef[];
-  const leaseMs = table.leaseMsOf(index);
+  const { leaseMs, renewToMs } = table.beatOf(index);
   const sentAt = clock().bootMs;
   try {
     const { locks } = await openedStore();
-    await locks.renew(grants, null);
-    if (isStill(slot)) table.renewed(index, sentAt, leaseMs);
+    await locks.renew(grants, renewToMs === leaseMs ? null : renewToMs);
+    if (isStill(slot)) table.renewed(index, sentAt, renewToMs);
     noteSuspicion(slot, false);
   } catch (error) {
     const isUnknown = !(error instanceof HoldfastError) || error.retryable || error.code === "E_IO";

@@ -9,7 +9,10 @@ import type { HoldfastError } from "../support/errors.js";
 /** What a heart needs to know of a lease. */
 export interface Pulse {
   readonly grants: readonly GrantRef[];
+  /** How long the lease in hand is. */
   readonly leaseMs: number;
+  /** How long it is to be from its first renewal on. */
+  readonly renewToMs: number;
   /** When the lease was last known good: just before the request that took or renewed it was sent. */
   readonly since: number;
   /** A renewal was refused: the lease is gone. */
@@ -22,6 +25,7 @@ export interface Pulse {
 export interface Beating {
   /** The lease is good from this moment on for its duration (milliseconds since boot). */
   since(): number;
+  leaseMs(): number;
   /** Notes a renewal made by other hands. */
   renewed(since: number, leaseMs: number): void;
   /** Takes effect at once: no renewal that follows can reach a successor, since each names its own grant. */

@@ -44,6 +44,8 @@ export interface LeaseFacts {
   readonly token: string;
   /** Just before the request was sent. */
   readonly since: number;
+  /** As long as was asked for; what was granted at first may be shorter. */
+  readonly leaseMs: number;
   readonly family: LeaseFamily;
   readonly detached: boolean;
 }

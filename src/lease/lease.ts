@@ -40,15 +40,15 @@ export class Lease {
   #lostBy: HoldfastError | null = null;
 
   /** @internal */
-  constructor(home: LeaseHome, { grants, token, since, family, detached }: LeaseFacts) {
+  constructor(home: LeaseHome, { grants, token, since, leaseMs, family, detached }: LeaseFacts) {
     this.#home = home;
     this.#family = family;
     this.#grants = grants;
     this.token = token;
     this.#startedAt = since;
     this.#detached = detached;
-    this.#leaseMs = Math.min(...grants.map((grant) => grant.leaseMs));
-    this.#trust = this.#hold(since);
+    this.#leaseMs = leaseMs;
+    this.#trust = this.#hold(since, Math.min(...grants.map((grant) => grant.leaseMs)));
   }
 
   get keys(): readonly string[] {
@@ -88,11 +88,11 @@ export class Lease {
   /** Extends the lease, with `ttl` to a new length. `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
   async renew(ttl?: Duration): Promise<void> {
     this.#assertLive();
-    const leaseMs = ttl === undefined ? null : parseLease(ttl);
+    const leaseMs = ttl === undefined ? this.#leaseMs : parseLease(ttl);
     const since = this.#home.clock().bootMs;
     this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), leaseMs));
-    this.#leaseMs = leaseMs ?? this.#leaseMs;
-    this.#trust.renewed(since, this.#leaseMs);
+    this.#leaseMs = leaseMs;
+    this.#trust.renewed(since, leaseMs);
   }
 
   /** upgradeable → write, with a new fencing token, when no other reader remains. */
@@ -166,7 +166,8 @@ export class Lease {
     const { token, hash } = this.#home.newToken();
     const since = this.#home.clock().bootMs;
     const grants = await this.#home.store.locks.resume(this.#refs(), hash, this.#home.party);
-    return new Lease(this.#home, { grants, token, since, family: this.#family, detached: this.#detached });
+    const leaseMs = this.#leaseMs;
+    return new Lease(this.#home, { grants, token, since, leaseMs, family: this.#family, detached: this.#detached });
   }
 
   /** Gives the lock back. A second call does nothing; `E_LOCK_NOT_HELD` when somebody else ended it first. */
@@ -243,12 +244,13 @@ export class Lease {
     return this.#grants.map(({ resource, lockId, tokenHash }) => ({ resource, lockId, tokenHash }));
   }
 
-  #hold(since: number): Trust {
+  #hold(since: number, leaseMs: number): Trust {
     this.#family.add(this);
     this.#home.held.add(this);
     const pulse = {
       grants: this.#refs(),
-      leaseMs: this.#leaseMs,
+      leaseMs,
+      renewToMs: this.#leaseMs,
       since,
       onLost: (error: HoldfastError) => this.#lose(error),
       onSuspect: (isSuspect: boolean) => this.#suspect(isSuspect),
@@ -295,7 +297,7 @@ export class Lease {
 
   #takeBack(): void {
     this.#state = "held";
-    this.#trust = this.#hold(this.#trust.since());
+    this.#trust = this.#hold(this.#trust.since(), this.#trust.leaseMs());
   }
 
   #isLive(): boolean {

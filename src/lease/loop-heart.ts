@@ -9,7 +9,7 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
 
   function keep(pulse: Pulse): Beating {
     let since = pulse.since;
-    let leaseMs = pulse.leaseMs;
+    let { leaseMs, renewToMs } = pulse;
     let stopped = false;
     let timer: NodeJS.Timeout | undefined;
 
@@ -24,8 +24,9 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
       if (timer !== undefined) timers.delete(timer);
       const sentAt = clock().bootMs;
       try {
-        await locks.renew(pulse.grants, null);
+        await locks.renew(pulse.grants, renewToMs === leaseMs ? null : renewToMs);
         since = Math.max(since, sentAt);
+        leaseMs = renewToMs;
         if (!stopped) pulse.onSuspect(false);
       } catch (error) {
         if (stopped) return;
@@ -40,9 +41,11 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
     schedule();
     return {
       since: () => since,
+      leaseMs: () => leaseMs,
       renewed(newSince, newLeaseMs) {
         since = Math.max(since, newSince);
         leaseMs = newLeaseMs;
+        renewToMs = newLeaseMs;
         if (!stopped) schedule();
       },
       stop() {

@@ -1,5 +1,8 @@
 /** Taking locks: the request, the wait, and the lease that comes of it. */
-import type { AcquireRequest, Waiting } from "../store/contract.js";
+import type { Contention } from "../lock/contention.js";
+import type { Grant, Want } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
+import type { AcquireRequest, Answer, Party, Waiting } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { tell } from "./events.js";
 import { type Identity, newToken } from "./identity.js";
@@ -33,20 +36,39 @@ export async function takeLocks(
   let since = 0;
   const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
   const resources = (): string[] => parsed.wants.map((want) => want.resource);
-  const request = (waiting: Waiting): AcquireRequest => ({
-    wants: parsed.wants,
-    party,
-    tokenHash: hash,
-    leaseMs: parsed.leaseMs,
-    graceMs: place.graceMs,
-    detached: parsed.detached,
-    metadata: parsed.metadata,
-    presented: [...shown, ...presentedBy(family)],
-    strictOrder: place.strictOrder,
-    mustSteal,
-    waitMs: waiting.waitMs,
-    ticketId: waiting.ticketId,
-  });
+  /** The one key that whoever releases it may hand over: with a proof of this process alone its lease can end it. */
+  const heirloom = isOwn(party) && !place.strictOrder && !mustSteal ? onlyKey(parsed.wants) : null;
+  const request = (waiting: Waiting): AcquireRequest => {
+    const presented = [...shown, ...presentedBy(family)];
+    return {
+      wants: parsed.wants,
+      party,
+      tokenHash: hash,
+      leaseMs: parsed.leaseMs,
+      graceMs: place.graceMs,
+      detached: parsed.detached,
+      metadata: parsed.metadata,
+      presented,
+      strictOrder: place.strictOrder,
+      mustSteal,
+      mayInherit: heirloom !== null && presented.length === 0,
+      waitMs: waiting.waitMs,
+      ticketId: waiting.ticketId,
+    };
+  };
+  const handed = (): Grant | null => (heirloom === null ? null : (store.locks.handed?.(heirloom, hash) ?? null));
+  /** What was handed over long ago may be over soon: then the store is asked, which renews it. */
+  const look = (): Extract<Answer, { kind: "granted" }> | null => {
+    const grant = handed();
+    if (grant === null || clock().bootMs - grant.renewedAt.bootMs > grant.leaseMs / 2) return null;
+    since = grant.renewedAt.bootMs;
+    return { kind: "granted", grants: [grant], ended: [] };
+  };
+  const leave = async (ticketId: string, report: Contention | null): Promise<void> => {
+    await store.locks.leave(ticketId, parsed.wants, party, report);
+    const grant = handed();
+    if (grant !== null) await store.locks.release([grant], party);
+  };
   try {
     const { grants, ended, waitedMs } = await untilGranted(
       {
@@ -57,12 +79,14 @@ export async function takeLocks(
           since = clock().bootMs;
           return store.locks.acquire(request(waiting));
         },
-        leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),
+        look,
+        leave,
       },
       store.wakeUps,
       party.nonce,
     );
-    const lease = new Lease(home, { grants, token, since, family, detached: parsed.detached });
+    const { leaseMs, detached } = parsed;
+    const lease = new Lease(home, { grants, token, since, leaseMs, family, detached });
     for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
     tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: identity.owner, waitedMs }));
     const stop = signals.find((signal) => signal.aborted);
@@ -81,6 +105,14 @@ export async function takeLocks(
       }));
     throw error;
   }
+}
+
+function isOwn({ proof }: Party): boolean {
+  return proof.kind === "file" && !proof.inherited;
+}
+
+function onlyKey([first, ...others]: readonly Want[]): Key | null {
+  return first === undefined || others.length > 0 ? null : first.resource;
 }
 
 function queueLength(error: HoldfastError): number {

@@ -96,7 +96,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     hasFailed = true;
     clearInterval(progress);
     for (const [index, lease] of kept.entries())
-      if (lease !== undefined) lease.elsewhere = overflow.keep({ ...lease.pulse, since: table.sinceOf(index) });
+      if (lease !== undefined) lease.elsewhere = overflow.keep({ ...lease.pulse, ...table.beatOf(index) });
   };
 
   return {
@@ -108,7 +108,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       // A program that never pauses between its locks lets no timer run, and still makes progress.
       else table.progress = clock().bootMs;
       const isLong = text.length > SLOT_TEXT_BYTES;
-      const slot = table.fill(index, isLong ? "" : text, pulse.since, pulse.leaseMs);
+      const slot = table.fill(index, isLong ? "" : text, pulse);
       if (isLong) order({ slot, text });
       const lease: Kept = { pulse, elsewhere: null };
       kept[index] = lease;
@@ -116,6 +116,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       let stopped = false;
       return {
         since: () => lease.elsewhere?.since() ?? table.sinceOf(index),
+        leaseMs: () => lease.elsewhere?.leaseMs() ?? table.leaseMsOf(index),
         renewed: (since, leaseMs) => {
           lease.elsewhere?.renewed(since, leaseMs);
           if (!stopped) table.renewed(index, since, leaseMs);

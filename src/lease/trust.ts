@@ -14,7 +14,7 @@ export function marginMs(leaseMs: number): number {
 export class Trust {
   readonly #clock: Clock;
   readonly #onExpiry: () => void;
-  readonly #beating: Beating | null;
+  #beating: Beating | null;
   #since: number;
   #leaseMs: number;
   #alarm: NodeJS.Timeout | undefined;
@@ -31,11 +31,16 @@ export class Trust {
 
   /** Milliseconds from now; zero or less means that it is over. */
   leftMs(): number {
-    return this.since() + this.#leaseMs - marginMs(this.#leaseMs) - this.#clock().bootMs;
+    const leaseMs = this.leaseMs();
+    return this.since() + leaseMs - marginMs(leaseMs) - this.#clock().bootMs;
   }
 
   since(): number {
     return Math.max(this.#since, this.#beating?.since() ?? 0);
+  }
+
+  leaseMs(): number {
+    return this.#beating?.leaseMs() ?? this.#leaseMs;
   }
 
   renewed(since: number, leaseMs: number): void {
@@ -47,7 +52,9 @@ export class Trust {
 
   stop(): void {
     this.#since = this.since();
+    this.#leaseMs = this.leaseMs();
     this.#beating?.stop();
+    this.#beating = null;
     clearTimeout(this.#alarm);
   }
 

@@ -26,6 +26,7 @@ export function untilUpgraded(
       waitMs: parseWait(options.wait ?? home.wait),
       signals: options.signal === undefined ? [closing] : [closing, options.signal],
       ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
+      look: () => null,
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),
     },
     store.wakeUps,

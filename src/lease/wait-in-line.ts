@@ -21,9 +21,13 @@ export interface Attempt {
   /** Any of them ends the wait. */
   readonly signals: readonly AbortSignal[];
   readonly ask: (waiting: Waiting) => Promise<Answer>;
+  /** What the waiter was given without asking. */
+  readonly look: () => Given | null;
   /** Gives the place in line back; with a report the refusal goes on record. */
   readonly leave: (ticketId: string, report: Contention | null) => Promise<void>;
 }
+
+type Given = Extract<Answer, { kind: "granted" }>;
 
 export interface Granted {
   readonly grants: readonly Grant[];
@@ -57,7 +61,7 @@ async function standInLine(
     if (!listening.mayHaveMissed) await alarm.rungWithin(Math.min(attempt.waitMs, pollMs(ahead)));
     for (;;) {
       for (const signal of attempt.signals) signal.throwIfAborted();
-      const answer = await askPatiently(attempt, ticketId, startedAt, alarm);
+      const answer = attempt.look() ?? (await askPatiently(attempt, ticketId, startedAt, alarm));
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;

@@ -77,6 +77,16 @@ export interface Ticket {
   readonly refreshedAt: Instant;
   /** The grant this request converts, when it is an upgrade. */
   readonly upgradeOf: string | null;
+  /** What whoever releases the key needs to grant it to this waiter; null when the waiter has to ask for it. */
+  readonly bid: Bid | null;
+}
+
+/** The part of a request that its grant is made of and a ticket does not have anyway. */
+export interface Bid {
+  readonly tokenHash: string;
+  readonly leaseMs: number;
+  readonly graceMs: number;
+  readonly metadata: Metadata;
 }
 
 /** What everybody may see of a grant: the fields of the record, without the hash of the lease token. */

@@ -68,6 +68,8 @@ export interface AcquireRequest extends Waiting {
   readonly strictOrder: boolean;
   /** Only take over from a recoverable holder; `E_NOT_FOUND` when there is none. */
   readonly mustSteal: boolean;
+  /** While it waits, whoever releases the key may grant it: it looks for that with `handed`. One key, nothing presented. */
+  readonly mayInherit?: boolean;
 }
 
 export interface UpgradeRequest extends Waiting {
@@ -106,6 +108,8 @@ export interface Locks {
   release(grants: readonly GrantRef[], party: Party): Promise<void>;
   /** Gives a place in line back; with `report` the refusal is audited. */
   leave(ticketId: string, wants: readonly Want[], party: Party, report: Contention | null): Promise<void>;
+  /** What was granted to a waiter with this token by whoever released the key. Left out where nobody does that. */
+  handed?(resource: Key, tokenHash: string): Grant | null;
   /** Puts on record that something was refused before any lock was asked for, with the reasons. */
   refuse(resource: Key, party: Party, reasons: Readonly<Record<string, unknown>>): Promise<void>;
   /** Ends grants without their holder. Recovery ends what is recoverable, a break everything on the key itself. */

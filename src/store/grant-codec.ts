@@ -3,6 +3,7 @@
  * Reading checks what is read: a record that makes no sense, or a newer one, is reported as unreadable, never guessed at.
  */
 import {
+  type Bid,
   type Grant,
   type GrantRecord,
   PROFILES,
@@ -116,6 +117,7 @@ interface StoredTicket {
   readonly wait: number;
   readonly seen: readonly [wallMs: number, bootMs: number];
   readonly up: string | null;
+  readonly bid?: Bid;
 }
 
 export function encodeTicket(ticket: Ticket): string {
@@ -134,6 +136,7 @@ export function encodeTicket(ticket: Ticket): string {
     wait: ticket.waitMs,
     seen: [refreshedAt.wallMs, refreshedAt.bootMs],
     up: ticket.upgradeOf,
+    ...(ticket.bid === null ? {} : { bid: ticket.bid }),
   };
   return JSON.stringify(stored);
 }
@@ -158,5 +161,6 @@ export function decodeTicket(from: unknown): Ticket {
     waitMs: stored.wait,
     refreshedAt: at(stored.seen),
     upgradeOf: stored.up,
+    bid: stored.bid ?? null,
   };
 }

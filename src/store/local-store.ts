@@ -81,6 +81,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     release: (grants, party) => granting(grants, party, (view) => release(view, once(grants), party, context)),
     leave: (ticketId, wants, party, report) =>
       granting(wants, party, (view) => leave(view, ticketId, wants, party, report, context)),
+    handed: (resource, tokenHash) => ledger.held(resource, tokenHash),
     refuse: (resource, party, reasons) => transact([{ resource }], (view) => refuse(view, resource, party, reasons)),
     end: (request) => granting([request], request.party, (view) => end(view, request, context)),
   };

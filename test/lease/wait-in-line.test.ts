@@ -37,6 +37,7 @@ function start(answer: (time: number) => Answer, change: Partial<Attempt> = {}) 
       asked.push(Date.now() - startedAt);
       return answer(Date.now() - startedAt);
     },
+    look: () => null,
     leave: async (_ticketId, report) => void left.push(report),
     ...change,
   };

@@ -60,6 +60,7 @@ export function ticket(number: number, wants: readonly Want[], change: Partial<T
     waitMs: 60_000,
     refreshedAt: moment(0),
     upgradeOf: null,
+    bid: null,
     ...change,
   };
 }

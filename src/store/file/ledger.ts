@@ -1,7 +1,7 @@
 /** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
 import { randomUUID } from "node:crypto";
 import type { Neighbourhood } from "../../lock/decide.js";
-import type { Ticket } from "../../lock/grant.js";
+import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
 import type { Settings } from "../../lock/settings.js";
@@ -82,6 +82,12 @@ export class FileLedger implements Ledger {
     } finally {
       this.#manifestGuard.leave();
     }
+  }
+
+  held(key: Key, tokenHash: string): Grant | null {
+    if (key === treeOf(key)) return this.#tree(key).peek(tokenHash);
+    const { grants } = this.records.near(key);
+    return grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null;
   }
 
   #manifestsOf(target: string): readonly Manifest[] {

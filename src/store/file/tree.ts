@@ -23,6 +23,7 @@ import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
 import { type Guard, openGuard } from "../../support/guard.js";
+import { decodeGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import { endAfterRestart, readStory } from "./chain.js";
@@ -59,6 +60,8 @@ export class FileTree {
   #fenceUsed = 0;
   /** Who waits, as read in this step. */
   #tickets: readonly Ticket[] | null = null;
+  /** What somebody else wrote may have been read already, outside of a step. */
+  #isPeeked = false;
   /** There is no tree.json yet. */
   #isNew = false;
 
@@ -95,7 +98,8 @@ export class FileTree {
     this.#record = this.#repaired(found);
     this.#fenceUsed = this.record.fence;
     if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now);
-    else if (!this.#file.isUnchanged) this.#cutTail(this.record);
+    else if (!this.#file.isUnchanged || this.#isPeeked) this.#cutTail(this.record);
+    this.#isPeeked = false;
   }
 
   /**
@@ -124,6 +128,22 @@ export class FileTree {
   get record(): TreeRecord {
     if (this.#record === null) throw new Error("the tree is used without its guard");
     return this.#record;
+  }
+
+  /**
+   * The grant on the tree's own key with this token, looked for without the guard; null also when the tree is being
+   * written just now, or is in need of repair.
+   */
+  peek(tokenHash: string): Grant | null {
+    this.#isPeeked = true;
+    try {
+      const record = this.#file.read();
+      const stored =
+        record?.op === undefined ? record?.grants.find(({ store }) => store?.token_hash === tokenHash) : undefined;
+      return stored === undefined ? null : decodeGrant(stored);
+    } catch {
+      return null;
+    }
   }
 
   near(key: Key, found: Found): void {

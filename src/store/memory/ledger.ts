@@ -97,6 +97,8 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
       return result;
     },
     async sync() {},
+    held: (key, tokenHash) =>
+      near([key]).grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null,
     records: {
       near: (key) => near([key]),
       lastFence: (tree) => trees.get(tree)?.fence ?? 0,

@@ -6,19 +6,23 @@
 import { randomUUID } from "node:crypto";
 import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
-import type { Grant, Want } from "../../lock/grant.js";
+import type { Grant, Ticket, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
-import { newLockId } from "../../lock/lock-id.js";
+import { isExpired } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { bidOf, handedTo } from "./hand-over.js";
+import { newGrant } from "./new-grant.js";
 import { reportContention, standInLine, ticketOf, wakeAfter } from "./queue.js";
 
 export function acquire(view: LedgerView, request: AcquireRequest, context: OperationContext): Outcome<Answer> {
   const near = view.near(request.wants.map((want) => want.resource));
   const ticket = ticketOf(near, request);
+  const handed = handedTo(near, request);
+  if (handed !== undefined && !isExpired(handed, view.now)) return takeUp(view, handed, request, ticket);
   const decision = decide(
     near,
     {
@@ -39,6 +43,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
       party: request.party,
       ticket,
       upgradeOf: null,
+      bid: bidOf(request, context),
     });
   if (request.mustSteal && decision.ends.length === 0) throw nothingToSteal(request.wants);
 
@@ -57,6 +62,15 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
   };
 }
 
+/** It was granted by whoever released it: from now on for as long as was asked for. */
+function takeUp(view: LedgerView, handed: Grant, { leaseMs }: AcquireRequest, ticket: Ticket | null): Outcome<Answer> {
+  const grant: Grant = { ...handed, leaseMs, renewedAt: view.now };
+  return {
+    result: { kind: "granted", grants: [grant], ended: [] },
+    changes: { updates: [grant], ticketDrops: ticket === null ? [] : [ticket] },
+  };
+}
+
 /** Fences are minted in the global order, answers come in the order asked for. */
 function issue(
   view: LedgerView,
@@ -67,10 +81,10 @@ function issue(
   const fences = new Map<Key, number>();
   for (const { resource } of [...request.wants].sort((a, b) => order(a.resource, b.resource)))
     fences.set(resource, covers.get(resource)?.fencingToken ?? view.mint(treeOf(resource)));
-  return request.wants.map((want) => newGrant(view, request, want, fences, covers.get(want.resource), settings));
+  return request.wants.map((want) => grantOf(view, request, want, fences, covers.get(want.resource), settings));
 }
 
-function newGrant(
+function grantOf(
   view: LedgerView,
   request: AcquireRequest,
   want: Want,
@@ -86,27 +100,17 @@ function newGrant(
       `detached: ${want.resource} has the profile strict, which only proof of death ends; a detached grant has no process`,
       { details: { field: "detached" }, next: ["Bind it to a process (`pid`) or hold it from one."] },
     );
-  return {
-    lockId: newLockId(want.resource),
-    resource: want.resource,
-    mode: want.mode,
-    permits: want.permits,
-    owner: party.owner,
-    holderId: party.holderId,
-    nonce: party.nonce,
-    createdAt: view.now.wallMs,
-    renewedAt: view.now,
+  return newGrant(view, want, {
+    party,
+    tokenHash: request.tokenHash,
     leaseMs: request.leaseMs,
     graceMs: request.graceMs ?? request.leaseMs,
-    renewals: 0,
     fencingToken: fences.get(want.resource) ?? 0,
-    tokenHash: request.tokenHash,
     profile,
     detached: request.detached,
     cover: cover?.lockId ?? null,
-    proof: party.proof,
     metadata: request.metadata,
-  };
+  });
 }
 
 function auditGrants(

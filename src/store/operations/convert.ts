@@ -35,7 +35,14 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
   if (decision.kind === "refuse") throw refused(view, near, wants, decision);
   if (decision.kind === "wait") {
     const { party } = request;
-    return standInLine(view, near, decision, { wants, waiting: request, party, ticket, upgradeOf: current.lockId });
+    return standInLine(view, near, decision, {
+      wants,
+      waiting: request,
+      party,
+      ticket,
+      upgradeOf: current.lockId,
+      bid: null,
+    });
   }
   const ended = decision.ends.map((ending) => ending.grant);
   const upgraded: Grant = { ...current, mode: "write", fencingToken: view.mint(treeOf(current.resource)) };

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type Contention, contentionReport } from "../../lock/contention.js";
 import type { Decision, Neighbourhood } from "../../lock/decide.js";
-import type { Grant, Ticket, Want } from "../../lock/grant.js";
+import type { Bid, Grant, Ticket, Want } from "../../lock/grant.js";
 import { byNumber, nextInLine, standsInTheWay } from "../../lock/line.js";
 import { conflictNode } from "../../lock/marks.js";
 import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
@@ -21,6 +21,7 @@ export interface QueuedRequest {
   readonly party: Party;
   readonly ticket: Ticket | null;
   readonly upgradeOf: string | null;
+  readonly bid: Bid | null;
 }
 
 export function ticketOf(near: Neighbourhood, { ticketId }: Waiting): Ticket | null {
@@ -50,7 +51,7 @@ export function standInLine(
   return { result, changes: { [isNew ? "ticketAdds" : "ticketUpdates"]: refreshed, ticketDrops: lapsed } };
 }
 
-function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf }: QueuedRequest): Ticket {
+function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf, bid }: QueuedRequest): Ticket {
   return {
     ticketId: waiting.ticketId ?? randomUUID(),
     number: upgradeOf === null ? view.nextTicketNumber() : 0,
@@ -63,6 +64,7 @@ function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf }: Queue
     waitMs: waiting.waitMs,
     refreshedAt: view.now,
     upgradeOf,
+    bid,
   };
 }
 

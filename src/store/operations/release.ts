@@ -8,6 +8,7 @@ import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { handOver, ticketsLeftBy } from "./hand-over.js";
 import { findOwn, notHeld } from "./live-grant.js";
 import { wakeAfter } from "./queue.js";
 
@@ -35,10 +36,14 @@ export function release(
     );
   const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
   const drops = [...gone, ...inner];
+  const next = wakeAfter(view, near, context, { gone: drops });
+  const heirs = handOver(view, near, drops, next, context);
   return {
     result: undefined,
     changes: {
+      adds: heirs.grants,
       drops,
+      ticketDrops: [...heirs.tickets, ...ticketsLeftBy(gone, near)],
       durable: gone.some((grant) => grant.detached),
       audit: [
         ...dead.map(({ grant, recovery }) =>
@@ -51,8 +56,9 @@ export function release(
           }),
         ),
         ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
+        ...heirs.audit,
       ],
-      wake: wakeAfter(view, near, context, { gone: drops }),
+      wake: next,
     },
   };
 }

@@ -102,5 +102,6 @@ export function readTickets(answer: TellsTime & { readonly waiters: readonly Tol
     waitMs: told.wait_ms,
     refreshedAt: at(told.refreshed_ms),
     upgradeOf: told.upgrade_of,
+    bid: null,
   }));
 }

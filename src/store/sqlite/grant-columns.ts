@@ -9,6 +9,9 @@ import type { Row } from "./statement.js";
 export const COLUMNS = `lock_id, resource, mode, owner, holder_id, nonce, proof, token_hash, fencing_token, created_ms,
   heartbeat_ts, lease_expires, lease_ms, boot, renewed_boot_ms, renewals, metadata, details`;
 
+/** Where the hash of the lease token is among them. */
+export const TOKEN_HASH = 7;
+
 /** Left out where it is what most grants have. */
 interface RareDetails {
   /** Set by a later version to what only it understands. */
@@ -52,7 +55,7 @@ export function toGrant(row: Row, boots: Boots): Grant {
     fencing_token: row[8] as number,
     metadata: JSON.parse(row[16] as string) as GrantRecord["metadata"],
     store: {
-      token_hash: row[7] as string,
+      token_hash: row[TOKEN_HASH] as string,
       profile: details.profile ?? "default",
       permits: details.permits ?? null,
       detached: details.detached ?? false,

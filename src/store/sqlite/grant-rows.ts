@@ -10,7 +10,7 @@ import { HoldfastError } from "../../support/errors.js";
 import { unreadable } from "../grant-codec.js";
 import type { Boots } from "./boots.js";
 import type { Database } from "./database.js";
-import { COLUMNS, rareDetailsOf, toGrant } from "./grant-columns.js";
+import { COLUMNS, rareDetailsOf, TOKEN_HASH, toGrant } from "./grant-columns.js";
 import type { Row, Statement } from "./statement.js";
 
 /** Sorts behind every character of an id. */
@@ -101,11 +101,8 @@ export class GrantRows {
 
   /** Removes the rows on this key that cannot be read, but for those of a newer version. Returns how many. */
   clear(key: Key): number {
-    const prefix = lockIdPrefix(key);
-    const isTop = treeOf(key) === key;
-    const rows = isTop ? this.#selectTop.all(prefix, prefix + BEHIND_ALL, key) : this.#selectAt.all(key);
     let count = 0;
-    for (const row of rows) {
+    for (const row of this.#rowsAt(key)) {
       try {
         toGrant(row, this.#boots);
       } catch (error) {
@@ -125,6 +122,24 @@ export class GrantRows {
     } catch (cause) {
       throw new HoldfastError("E_STORE_CORRUPT", `${this.#path}: the grant ${lockId} cannot be read`, { cause });
     }
+  }
+
+  /** Null also for one that cannot be read. */
+  held(key: Key, tokenHash: string): Grant | null {
+    for (const row of this.#rowsAt(key)) {
+      if (row[TOKEN_HASH] !== tokenHash) continue;
+      try {
+        return toGrant(row, this.#boots);
+      } catch {
+        return null;
+      }
+    }
+    return null;
+  }
+
+  #rowsAt(key: Key): readonly Row[] {
+    const prefix = lockIdPrefix(key);
+    return treeOf(key) === key ? this.#selectTop.all(prefix, prefix + BEHIND_ALL, key) : this.#selectAt.all(key);
   }
 
   /** Adds what is held on the key, above it and below it. */

@@ -3,6 +3,7 @@
  * for directly. Once another writer is met, the next steps go through the turnstile first: SQLite's own retry serves
  * equals very unevenly, and a failed try costs more than a look at the turnstile.
  */
+import type { Grant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
@@ -12,6 +13,7 @@ import { enterAll, type Guard } from "../../support/guard.js";
 import type { CallerRows, Ledger, LedgerRecords, Outcome, Scripting } from "../ledger.js";
 import { createCallerRows } from "./caller-rows.js";
 import type { Database } from "./database.js";
+import type { GrantRows } from "./grant-rows.js";
 import { createRecords } from "./records.js";
 import { type Body, Steps } from "./steps.js";
 import { Tables } from "./tables.js";
@@ -37,6 +39,7 @@ export class SqliteLedger implements Ledger {
   readonly #turnstile: Guard;
   readonly #steps: Steps;
   readonly #wal: WalSync;
+  readonly #grants: GrantRows;
   #crowdedSteps = 0;
 
   constructor(url: string, database: Database, turnstile: Guard, settings: Settings, clock: Clock) {
@@ -46,6 +49,7 @@ export class SqliteLedger implements Ledger {
     this.#turnstile = turnstile;
     this.#wal = new WalSync(database.path);
     const tables = new Tables(database);
+    this.#grants = tables.grants;
     this.#steps = new Steps(database, tables, clock);
     this.records = createRecords(database, tables);
     this.callerRows = createCallerRows(database, (trees, body) =>
@@ -59,9 +63,14 @@ export class SqliteLedger implements Ledger {
 
   sync(): Promise<void> {
     return this.#wal.wait();
-  }
+  held(key: Key, tokenHash: string): Grant | null 
+    try {
+      return this.#grants.held(key, tokenHash);
+    } catch {
+      return null; // Whoever looks asks for the lock next, and is told what is wrong.
+    }
 
-  async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
+  async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> 
     if (this.#crowdedSteps === 0) {
       const outcome = step();
       if (outcome !== "busy") return outcome.result;
@@ -84,7 +93,6 @@ export class SqliteLedger implements Ledger {
       busyMs += performance.now() - enteredAt;
       if (busyMs > GIVE_UP_AFTER_MS) throw stuck(this.#database.path);
     }
-  }
 
   async #enter(): Promise<void> {
     if (this.#turnstile.tryEnter()) {
@@ -95,11 +103,10 @@ export class SqliteLedger implements Ledger {
     await enterAll([this.#turnstile], this.#database.path);
   }
 
-  close(): void {
+  close(): void 
     this.#turnstile.close();
     this.#wal.close();
     this.#database.close();
-  }
 }
 
 function stuck(path: string): HoldfastError {

@@ -1,0 +1,123 @@
+/**
+ * Handing over: whoever releases a key grants it, in the same step, to those in line for it who can go now. Between one
+ * holder and the next there is then no moment in which nobody holds the key, and the next one needs no step of its own to
+ * come in: woken, it looks whether it holds the key.
+ *
+ * The waiter may never hear of it. Each way it comes back to the line:
+ *   its wake-up was lost             it looks with every poll
+ *   it gave up at the same moment    it leaves the line, looks, and releases
+ *   it died                          its proof of life says so, as that of any holder
+ *   it is stopped, or hangs          the first lease is short (`FIRST_LEASE_MS`), and the grant is recoverable after it;
+ *                                    a waiter that comes back later asks again, and an expired grant of its own is taken
+ *                                    over like any other
+ * The first renewal makes the lease as long as it was asked for.
+ *
+ * Only those who wait for just this key are given it: they have the same neighbours, which the step has at hand. Nothing is
+ * handed over where a publish was left unfinished: settling it may fail, and that is no reason to refuse a release.
+ */
+import type { AuditDraft } from "../../lock/audit.js";
+import { decide, type Neighbourhood } from "../../lock/decide.js";
+import type { Bid, Grant, Ticket } from "../../lock/grant.js";
+import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { profileOf } from "../../lock/settings.js";
+import type { AcquireRequest } from "../contract.js";
+import type { LedgerView } from "../ledger.js";
+import { entryFor, type OperationContext } from "./context.js";
+import { newGrant } from "./new-grant.js";
+
+/** How long a grant lasts of which its holder has not heard yet. */
+export const FIRST_LEASE_MS = 5_000;
+
+export interface HandOver {
+  readonly grants: readonly Grant[];
+  readonly tickets: readonly Ticket[];
+  readonly audit: readonly AuditDraft[];
+}
+
+const NOBODY: HandOver = { grants: [], tickets: [], audit: [] };
+
+/** What a waiter's ticket carries so that it can be given the key, or null when it must ask for it. */
+export function bidOf(request: AcquireRequest, { settings }: OperationContext): Bid | null {
+  const { mayInherit = false, wants, tokenHash, leaseMs, metadata } = request;
+  const [want] = wants;
+  if (!mayInherit || want === undefined) return null;
+  const profile = profileOf(want.resource, settings);
+  // The other profiles do not end a grant by its lease alone.
+  if (profile !== "default" && profile !== "lease") return null;
+  return { tokenHash, leaseMs, graceMs: request.graceMs ?? leaseMs, metadata };
+}
+
+/** The grant that was handed to this waiter. */
+export function handedTo(near: Neighbourhood, { wants, tokenHash, mayInherit }: AcquireRequest): Grant | undefined {
+  if (!mayInherit) return undefined;
+  return near.grants.find((grant) => grant.tokenHash === tokenHash && grant.resource === wants[0]?.resource);
+}
+
+/** `near` is the neighbourhood of what is released, which still has `gone`; `next` are those to be woken. */
+export function handOver(
+  view: LedgerView,
+  near: Neighbourhood,
+  gone: readonly Grant[],
+  next: readonly Ticket[],
+  context: OperationContext,
+): HandOver {
+  const [released] = gone;
+  if (released === undefined || next.length === 0) return NOBODY;
+  const key = released.resource;
+  const heirs = gone.every(({ resource }) => isWithin(resource, key))
+    ? next.filter((ticket) => inherits(ticket, key))
+    : [];
+  if (heirs.length === 0 || view.publishing([key]).length > 0) return NOBODY;
+  const left = near.grants.filter(({ lockId }) => !gone.some((other) => other.lockId === lockId));
+  const grants: Grant[] = [];
+  const tickets: Ticket[] = [];
+  for (const ticket of heirs) {
+    const after = {
+      grants: [...left, ...grants],
+      tickets: near.tickets.filter((other) => !tickets.includes(other)),
+      unreadable: near.unreadable,
+    };
+    const { wants } = ticket;
+    const decision = decide(
+      after,
+      { wants, presented: NOTHING, holds: [], ticket, upgradeOf: null, strictOrder: false },
+      { now: view.now, ...context },
+    );
+    const grant = decision.kind === "grant" && decision.ends.length === 0 ? inherited(view, ticket, context) : null;
+    if (grant === null) continue;
+    grants.push(grant);
+    tickets.push(ticket);
+  }
+  const audit = grants.map((grant) =>
+    entryFor(view, "granted", grant, grant, { mode: grant.mode, lease_ms: grant.leaseMs, handed_over: true }),
+  );
+  return { grants, tickets, audit };
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+function inherits({ bid, wants }: Ticket, key: Key): boolean {
+  return bid !== null && wants.length === 1 && wants[0]?.resource === key;
+}
+
+/** Places in line that a crash left to those who came in: nobody waits there. */
+export function ticketsLeftBy(gone: readonly Grant[], { tickets }: Neighbourhood): Ticket[] {
+  return tickets.filter(({ bid }) => bid !== null && gone.some(({ tokenHash }) => tokenHash === bid.tokenHash));
+}
+
+function inherited(view: LedgerView, ticket: Ticket, { settings }: OperationContext): Grant | null {
+  const { bid } = ticket;
+  const [want] = ticket.wants;
+  if (bid === null || want === undefined) return null;
+  return newGrant(view, want, {
+    party: ticket,
+    tokenHash: bid.tokenHash,
+    leaseMs: Math.min(bid.leaseMs, FIRST_LEASE_MS),
+    graceMs: bid.graceMs,
+    fencingToken: view.mint(treeOf(want.resource)),
+    profile: profileOf(want.resource, settings),
+    detached: false,
+    cover: null,
+    metadata: bid.metadata,
+  });
+}

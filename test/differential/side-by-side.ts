@@ -24,6 +24,7 @@ export async function openSideBySide(): Promise<SideBySide> {
 /** The first is the model. */
 export function createSideBySide(habitats: readonly Habitat[]): SideBySide {
   const seen = new Set<string>();
+  const handsOver = habitats.every(({ store }) => store.locks.handed !== undefined);
   let told = 0;
 
   async function tell(history: readonly Step[]): Promise<void> {
@@ -31,10 +32,11 @@ export function createSideBySide(habitats: readonly Habitat[]): SideBySide {
     const stories: unknown[] = [];
     for (const habitat of habitats) {
       habitat.goTo(told * HISTORY_MS);
-      stories.push(settle(await new World(habitat, `h${told}`).live(history)));
+      stories.push(settle(await new World(habitat, `h${told}`, handsOver).live(history)));
     }
     const [model] = stories;
     for (const [, what] of JSON.stringify(model).matchAll(/"(?:event|refused)":"(\w+)"/g)) seen.add(what ?? "");
+    if (JSON.stringify(model).includes('"handed_over":true')) seen.add("handed_over");
     for (const [at, story] of stories.entries()) expect(story, habitats[at]?.name).toEqual(model);
   }
 

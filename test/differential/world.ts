@@ -11,6 +11,8 @@ interface Pending {
   readonly wants: readonly Want[];
   readonly ask: (waiting: Waiting) => Promise<Answer>;
   readonly waiting: Waiting;
+  /** What may have been handed over, when it leaves the line. */
+  readonly heirloom: Pick<GrantRef, "resource" | "tokenHash"> | null;
 }
 
 interface Client {
@@ -29,11 +31,14 @@ export class World {
   readonly #name: string;
   readonly #clients: readonly Client[];
   readonly #tokens: Pick<Grant, "resource" | "fencingToken">[] = [];
+  /** Whoever releases a key may grant it to those who wait for it. */
+  readonly #handsOver: boolean;
   #serial = 0;
 
-  constructor(habitat: Habitat, name: string) {
+  constructor(habitat: Habitat, name: string, handsOver: boolean) {
     this.#habitat = habitat;
     this.#name = name;
+    this.#handsOver = handsOver;
     this.#clients = Array.from({ length: CLIENTS }, (_, at) => {
       const nonce = `${name}-${at}`;
       const proof = habitat.bear(nonce);
@@ -98,12 +103,19 @@ export class World {
       metadata: { serial: this.#serial },
       strictOrder: step.special === "strict order",
       mustSteal: step.special === "steal",
+      mayInherit: this.#handsOver && step.special === null && step.wants.length === 1,
     };
     const shown = (): readonly GrantRef[] =>
       step.shows === "all" ? client.held : step.shows === "last" ? client.held.slice(-1) : [];
     const { locks } = this.#habitat.store;
-    const ask = (waiting: Waiting) => locks.acquire({ ...request, ...waiting, presented: shown() });
-    return this.#ask(client, { wants: request.wants, ask, waiting: { waitMs: step.waitMs, ticketId: null } });
+    const { mayInherit = false } = request;
+    const ask = (waiting: Waiting) => {
+      const presented = shown();
+      return locks.acquire({ ...request, ...waiting, presented, mayInherit: mayInherit && presented.length === 0 });
+    };
+    const [want] = request.wants;
+    const heirloom = mayInherit && want ? { resource: want.resource, tokenHash: request.tokenHash } : null;
+    return this.#ask(client, { wants: request.wants, ask, waiting: { waitMs: step.waitMs, ticketId: null }, heirloom });
   }
 
   async #upgrade({ by, which, waitMs }: StepOf<"upgrade">): Promise<unknown> {
@@ -113,7 +125,7 @@ export class World {
     const { party, held } = client;
     const ask = (waiting: Waiting) => this.#habitat.store.locks.upgrade({ ...waiting, grant, party, presented: held });
     const wants: Want[] = [{ resource: grant.resource, mode: "write", permits: null }];
-    return this.#ask(client, { wants, ask, waiting: { waitMs, ticketId: null } });
+    return this.#ask(client, { wants, ask, waiting: { waitMs, ticketId: null }, heirloom: null });
   }
 
   async #ask(client: Client, request: Pending): Promise<unknown> {
@@ -144,7 +156,11 @@ export class World {
     const answer = step.do === "give up" ? await request.ask(request.waiting) : null;
     if (answer?.kind === "granted") for (const grant of answer.grants) this.#hold(client, grant);
     const report = answer === null || answer.kind === "granted" ? null : answer.contention;
-    await this.#habitat.store.locks.leave(ticketId ?? "", request.wants, client.party, report);
+    const { locks } = this.#habitat.store;
+    await locks.leave(ticketId ?? "", request.wants, client.party, report);
+    const handed =
+      request.heirloom === null ? null : locks.handed?.(request.heirloom.resource, request.heirloom.tokenHash);
+    if (handed) await locks.release([handed], client.party);
     return { left: report === null ? "silently" : tellContention(report) };
   }
 

@@ -48,8 +48,8 @@ export function bidOf(request: AcquireRequest, { settings }: OperationContext): 
 }
 
 /** The grant that was handed to this waiter. */
-export function handedTo(near: Neighbourhood, { wants, tokenHash, mayInherit }: AcquireRequest): Grant | undefined {
-  if (!mayInherit) return undefined;
+export function handedTo(near: Neighbourhood, { wants, tokenHash, ticketId }: AcquireRequest): Grant | undefined {
+  if (ticketId === null || wants.length > 1) return undefined;
   return near.grants.find((grant) => grant.tokenHash === tokenHash && grant.resource === wants[0]?.resource);
 }
 

@@ -63,14 +63,17 @@ export class SqliteLedger implements Ledger {
 
   sync(): Promise<void> {
     return this.#wal.wait();
-  held(key: Key, tokenHash: string): Grant | null 
+  }
+
+  held(key: Key, tokenHash: string): Grant | null {
     try {
       return this.#grants.held(key, tokenHash);
     } catch {
       return null; // Whoever looks asks for the lock next, and is told what is wrong.
     }
+  }
 
-  async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> 
+  async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
     if (this.#crowdedSteps === 0) {
       const outcome = step();
       if (outcome !== "busy") return outcome.result;
@@ -93,6 +96,7 @@ export class SqliteLedger implements Ledger {
       busyMs += performance.now() - enteredAt;
       if (busyMs > GIVE_UP_AFTER_MS) throw stuck(this.#database.path);
     }
+  }
 
   async #enter(): Promise<void> {
     if (this.#turnstile.tryEnter()) {
@@ -103,10 +107,11 @@ export class SqliteLedger implements Ledger {
     await enterAll([this.#turnstile], this.#database.path);
   }
 
-  close(): void 
+  close(): void {
     this.#turnstile.close();
     this.#wal.close();
     this.#database.close();
+  }
 }
 
 function stuck(path: string): HoldfastError {

@@ -13,6 +13,30 @@ const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only }
 
 export const MUTANTS = [
   {
+    name: "handed-first-lease",
+    about: "a waiter that does not know yet that it holds the key is given all the time it asked for",
+    file: "src/store/operations/hand-over.ts",
+    find: "leaseMs: Math.min(bid.leaseMs, FIRST_LEASE_MS),",
+    replace: "leaseMs: bid.leaseMs,",
+    tests: { files: ["test/store/hand-over.test.ts"], only: "over after its first lease" },
+  },
+  {
+    name: "handed-and-left",
+    about: "a waiter that gives up does not look whether the key was handed to it",
+    file: "src/lease/take-locks.ts",
+    find: "if (grant !== null) await store.locks.release([grant], party);",
+    replace: "",
+    tests: { files: ["test/lease/hand-over.test.ts"], only: "gave up at the same moment" },
+  },
+  {
+    name: "handed-in-line",
+    about: "whoever was handed the key is not judged by the rules of the line",
+    file: "src/store/operations/hand-over.ts",
+    find: 'decision.kind === "grant" && decision.ends.length === 0 ?',
+    replace: "true ?",
+    tests: { files: ["test/store/hand-over.test.ts"], only: "places of a semaphore" },
+  },
+  {
     name: "interrupted-clock",
     about: "a look at two clocks that was interrupted in between counts like any other",
     file: "src/support/clock.ts",
@@ -65,7 +89,7 @@ export const MUTANTS = [
     name: "trust-on-time",
     about: "a lease in hand believes in itself for ever",
     file: "src/lease/trust.ts",
-    find: "return this.since() + this.#leaseMs - marginMs(this.#leaseMs) - this.#clock().bootMs;",
+    find: "return this.since() + leaseMs - marginMs(leaseMs) - this.#clock().bootMs;",
     replace: "return Number.MAX_SAFE_INTEGER;",
     tests: processes("stop", "LOCK-6"),
   },

@@ -164,6 +164,18 @@ describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
     expect(await b.ask(ticket)).toMatchObject({ kind: "granted", grants: [{ leaseMs: LEASE_MS }] });
   });
 
+  it("LOCK-16: as many places of a semaphore are handed over as were left", async () => {
+    const place = (name: string) =>
+      client(name, "pool", "write", { wants: [{ resource: parseKey("pool"), mode: "write", permits: 2 }] });
+    const [a, b, c, d] = [place("a"), place("b"), place("c"), place("d")];
+    const first = await hold(a);
+    await hold(b);
+    for (const waiter of [c, d]) await queue(waiter);
+    await store.locks.release([first], a.party);
+    expect((await around("pool")).owners).toEqual(["agent:b", "agent:c"]);
+    expect((await around("pool")).waiters.map(({ owner }) => owner)).toEqual(["agent:d"]);
+  });
+
   it("LOCK-12: several keys are not handed over, neither by nor to those who have several", async () => {
     const [a, b] = [client("a", "x"), client("b", "x")];
     const first = await hold(a);

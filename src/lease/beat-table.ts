@@ -89,7 +89,7 @@ export class BeatTable {
     const generation = (this.#int(index, GENERATION) + 1) | 0;
     this.#setInt(index, GENERATION, generation);
     this.renewed(index, since, leaseMs);
-    this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] = renewToMs;
+    this.renewing(index, renewToMs);
     this.#setInt(index, LENGTH, this.#bytes.write(text, this.#byteAt(index) + TEXT_AT, "latin1"));
     this.#setInt(index, STATE, KEPT);
     return { index, generation };
@@ -128,10 +128,14 @@ export class BeatTable {
     return this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] ?? 0;
   }
 
+  renewing(index: number, leaseMs: number): void {
+    this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] = leaseMs;
+  }
+
   renewed(index: number, since: number, leaseMs: number): void {
     this.#floats[this.#byteAt(index) / 8 + SINCE] = since;
     this.#floats[this.#byteAt(index) / 8 + LEASE_MS] = leaseMs;
-    this.#floats[this.#byteAt(index) / 8 + RENEW_TO_MS] = leaseMs;
+    this.renewing(index, leaseMs);
   }
 
   /** Heart thread: notes the loss, unless the slot has moved on to another lease. */

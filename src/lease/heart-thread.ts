@@ -9,7 +9,7 @@ import { openStore } from "../store/open.js";
 import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
-import { beatEveryMs, maxStallOf } from "./heart.js";
+import { beatEveryMs, maxStallOf, renewTo } from "./heart.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
 const LOOK_EVERY_MS = 100;
@@ -60,11 +60,11 @@ async function beat(index: number): Promise<void> {
   if (text === undefined) return; // Still on its way.
   const grants = JSON.parse(text) as GrantRef[];
   const { leaseMs, renewToMs } = table.beatOf(index);
-  const sentAt = clock().bootMs;
+  const wantedMs = (): number => (isStill(slot) ? table.renewToMsOf(index) : renewToMs);
   try {
     const { locks } = await openedStore();
-    await locks.renew(grants, renewToMs === leaseMs ? null : renewToMs);
-    if (isStill(slot)) table.renewed(index, sentAt, renewToMs);
+    const renewed = await renewTo(wantedMs, leaseMs, (ms) => locks.renew(grants, ms), clock);
+    if (isStill(slot)) table.renewed(index, renewed.since, renewed.leaseMs);
     noteSuspicion(slot, false);
   } catch (error) {
     const isUnknown = !(error instanceof HoldfastError) || error.retryable || error.code === "E_IO";

@@ -4,6 +4,7 @@
  * that hangs must not keep its locks for ever.
  */
 import type { GrantRef } from "../store/contract.js";
+import type { Clock } from "../support/clock.js";
 import type { HoldfastError } from "../support/errors.js";
 
 /** What a heart needs to know of a lease. */
@@ -26,6 +27,8 @@ export interface Beating {
   /** The lease is good from this moment on for its duration (milliseconds since boot). */
   since(): number;
   leaseMs(): number;
+  /** A renewal to this length is about to be sent by other hands: the heart's own is not to undo it. */
+  renewing(leaseMs: number): void;
   /** Notes a renewal made by other hands. */
   renewed(since: number, leaseMs: number): void;
   /** Takes effect at once: no renewal that follows can reach a successor, since each names its own grant. */
@@ -51,4 +54,23 @@ export function beatEveryMs(leaseMs: number, { heartbeatMs }: Rhythm): number {
 
 export function maxStallOf(leaseMs: number, { maxStallMs }: Rhythm): number {
   return maxStallMs ?? 5 * leaseMs;
+}
+
+/**
+ * One beat. When a renewal to another length was sent by other hands meanwhile, this one may have undone it: then it is
+ * made once more. Answers since when the lease is how long.
+ */
+export async function renewTo(
+  wantedMs: () => number,
+  leaseMs: number,
+  renew: (leaseMs: number | null) => Promise<unknown>,
+  clock: Clock,
+): Promise<{ readonly since: number; readonly leaseMs: number }> {
+  let sentMs = wantedMs();
+  for (let ask = sentMs === leaseMs ? null : sentMs; ; ask = sentMs) {
+    const since = clock().bootMs;
+    await renew(ask);
+    if (wantedMs() === sentMs) return { since, leaseMs: sentMs };
+    sentMs = wantedMs();
+  }
 }

@@ -89,8 +89,10 @@ export class Lease {
   async renew(ttl?: Duration): Promise<void> {
     this.#assertLive();
     const leaseMs = ttl === undefined ? this.#leaseMs : parseLease(ttl);
+    const isAsItIs = ttl === undefined && this.#trust.leaseMs() === leaseMs;
+    this.#trust.renewing(leaseMs);
     const since = this.#home.clock().bootMs;
-    this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), leaseMs));
+    this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), isAsItIs ? null : leaseMs));
     this.#leaseMs = leaseMs;
     this.#trust.renewed(since, leaseMs);
   }

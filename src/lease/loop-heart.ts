@@ -2,7 +2,7 @@
 import type { Locks } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import { type Beating, beatEveryMs, type Heart, type Pulse, type Rhythm } from "./heart.js";
+import { type Beating, beatEveryMs, type Heart, type Pulse, type Rhythm, renewTo } from "./heart.js";
 
 export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Heart {
   const timers = new Set<NodeJS.Timeout>();
@@ -13,20 +13,24 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
     let stopped = false;
     let timer: NodeJS.Timeout | undefined;
 
-    const schedule = (): void => {
+    const schedule = (inMs = beatEveryMs(leaseMs, rhythm)): void => {
       if (timer !== undefined) timers.delete(timer);
       clearTimeout(timer);
-      timer = setTimeout(beat, beatEveryMs(leaseMs, rhythm));
+      timer = setTimeout(beat, Math.max(0, inMs));
       timer.unref();
       timers.add(timer);
     };
     const beat = async (): Promise<void> => {
       if (timer !== undefined) timers.delete(timer);
-      const sentAt = clock().bootMs;
       try {
-        await locks.renew(pulse.grants, renewToMs === leaseMs ? null : renewToMs);
-        since = Math.max(since, sentAt);
-        leaseMs = renewToMs;
+        const renewed = await renewTo(
+          () => renewToMs,
+          leaseMs,
+          (ms) => locks.renew(pulse.grants, ms),
+          clock,
+        );
+        since = Math.max(since, renewed.since);
+        leaseMs = renewed.leaseMs;
         if (!stopped) pulse.onSuspect(false);
       } catch (error) {
         if (stopped) return;
@@ -38,10 +42,13 @@ export function createLoopHeart(locks: Locks, clock: Clock, rhythm: Rhythm): Hea
       }
       if (!stopped) schedule();
     };
-    schedule();
+    schedule(since + beatEveryMs(leaseMs, rhythm) - clock().bootMs);
     return {
       since: () => since,
       leaseMs: () => leaseMs,
+      renewing(newLeaseMs) {
+        renewToMs = newLeaseMs;
+      },
       renewed(newSince, newLeaseMs) {
         since = Math.max(since, newSince);
         leaseMs = newLeaseMs;

@@ -1,8 +1,8 @@
 /** Taking locks: the request, the wait, and the lease that comes of it. */
 import type { Contention } from "../lock/contention.js";
-import type { Grant, Want } from "../lock/grant.js";
+import type { Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
-import type { AcquireRequest, Answer, Party, Waiting } from "../store/contract.js";
+import type { AcquireRequest, Answer, Party, Store, Waiting } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { tell } from "./events.js";
 import { type Identity, newToken } from "./identity.js";
@@ -56,18 +56,16 @@ export async function takeLocks(
       ticketId: waiting.ticketId,
     };
   };
-  const handed = (): Grant | null => (heirloom === null ? null : (store.locks.handed?.(heirloom, hash) ?? null));
-  /** What was handed over long ago may be over soon: then the store is asked, which renews it. */
+  /** What was handed over some time ago may be over soon: then the store is asked, which renews it. */
   const look = (): Extract<Answer, { kind: "granted" }> | null => {
-    const grant = handed();
-    if (grant === null || clock().bootMs - grant.renewedAt.bootMs > grant.leaseMs / 2) return null;
+    const grant = heirloom === null ? null : store.locks.handed?.(heirloom, hash);
+    if (!grant || clock().bootMs - grant.renewedAt.bootMs > grant.leaseMs / 5) return null;
     since = grant.renewedAt.bootMs;
     return { kind: "granted", grants: [grant], ended: [] };
   };
   const leave = async (ticketId: string, report: Contention | null): Promise<void> => {
     await store.locks.leave(ticketId, parsed.wants, party, report);
-    const grant = handed();
-    if (grant !== null) await store.locks.release([grant], party);
+    if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party);
   };
   try {
     const { grants, ended, waitedMs } = await untilGranted(
@@ -104,6 +102,18 @@ export async function takeLocks(
         queueLength: queueLength(error),
       }));
     throw error;
+  }
+}
+
+/** What was handed to somebody who has left the line. */
+async function giveBack({ reader, locks }: Store, key: Key, tokenHash: string, party: Party): Promise<void> {
+  const { grants } = await reader.inspect(key);
+  const handed = grants.filter((grant) => grant.tokenHash === tokenHash);
+  if (handed.length === 0) return;
+  try {
+    await locks.release(handed, party);
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD")) throw error;
   }
 }
 

@@ -117,6 +117,10 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       return {
         since: () => lease.elsewhere?.since() ?? table.sinceOf(index),
         leaseMs: () => lease.elsewhere?.leaseMs() ?? table.leaseMsOf(index),
+        renewing: (leaseMs) => {
+          lease.elsewhere?.renewing(leaseMs);
+          if (!stopped) table.renewing(index, leaseMs);
+        },
         renewed: (since, leaseMs) => {
           lease.elsewhere?.renewed(since, leaseMs);
           if (!stopped) table.renewed(index, since, leaseMs);

@@ -17,6 +17,7 @@ export class Trust {
   #beating: Beating | null;
   #since: number;
   #leaseMs: number;
+  #askedMs: number;
   #alarm: NodeJS.Timeout | undefined;
 
   /** Without a heart nobody renews: a detached lease is trusted once. */
@@ -25,6 +26,7 @@ export class Trust {
     this.#onExpiry = onExpiry;
     this.#since = pulse.since;
     this.#leaseMs = pulse.leaseMs;
+    this.#askedMs = pulse.renewToMs;
     this.#beating = heart?.keep(pulse) ?? null;
     this.#setAlarm();
   }
@@ -39,13 +41,21 @@ export class Trust {
     return Math.max(this.#since, this.#beating?.since() ?? 0);
   }
 
+  /** Never longer than was asked for last, whatever a beat under way at that moment brings back. */
   leaseMs(): number {
-    return this.#beating?.leaseMs() ?? this.#leaseMs;
+    return Math.min(this.#askedMs, this.#beating?.leaseMs() ?? this.#leaseMs);
+  }
+
+  /** A renewal to this length is about to be sent. */
+  renewing(leaseMs: number): void {
+    this.#askedMs = Math.min(this.#askedMs, leaseMs);
+    this.#beating?.renewing(leaseMs);
   }
 
   renewed(since: number, leaseMs: number): void {
     this.#since = since;
     this.#leaseMs = leaseMs;
+    this.#askedMs = leaseMs;
     this.#beating?.renewed(since, leaseMs);
     this.#setAlarm();
   }

@@ -1,5 +1,5 @@
 /** A release that grants the key to whoever waits for it, in its own step: to whom, for how long, and what becomes of it. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -68,18 +68,21 @@ async function around(key: string): Promise<{ readonly owners: string[]; readonl
 
 const handed = (key: string, { tokenHash }: Client) => store.locks.handed?.(parseKey(key) as Key, tokenHash) ?? null;
 
+async function open(scheme: string): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-hand-over-"));
+  [nowMs, serial] = [1_000, 0];
+  const clock = () => ({ wallMs: 1_800_000_000_000 + nowMs, bootMs: nowMs, ...thisMachine() });
+  const url = { memory: `memory:${folder}`, file: `file:${folder}`, sqlite: `sqlite:${folder}/locks.db` }[scheme];
+  store = await openStore(url ?? "", {}, clock);
+}
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "holdfast-hand-over-"));
-    [nowMs, serial] = [1_000, 0];
-    const clock = () => ({ wallMs: 1_800_000_000_000 + nowMs, bootMs: nowMs, ...thisMachine() });
-    const url = { memory: `memory:${folder}`, file: `file:${folder}`, sqlite: `sqlite:${folder}/locks.db` }[scheme];
-    store = await openStore(url ?? "", {}, clock);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeEach(() => open(scheme));
 
   it.each(["work", "tree/work"])("LOCK-12: whoever is next holds %s from the moment it is released", async (key) => {
     const [a, b, c] = [client("a", key), client("b", key), client("c", key)];
@@ -100,7 +103,11 @@ describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
       ["released", "agent:a"],
       ["granted", "agent:b"],
     ]);
-    expect(entries[2]?.details).toMatchObject({ handed_over: true, lease_ms: FIRST_LEASE_MS });
+    expect(entries[2]?.details).toMatchObject({
+      handed_over: true,
+      lease_ms: LEASE_MS,
+      first_lease_ms: FIRST_LEASE_MS,
+    });
 
     // One that asks although it has it gets just that, for as long as it had asked for.
     nowMs += 1_000;
@@ -188,5 +195,46 @@ describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
     await store.locks.release([first], a.party);
     expect((await around("x")).owners).toEqual([]);
     expect((await around("y")).owners).toEqual([second.owner]);
+  });
+});
+
+describe("handing over in files, where the line is not part of the commit", () => {
+  beforeEach(() => open("file"));
+
+  it.each(["write", "read"] as const)(
+    "LOCK-12: a place in line that a crash left holds nobody back (%s)",
+    async (mode) => {
+      const line = join(folder, "locks/work/line.json");
+      const a = client("a", "work");
+      const heirs = [client("b", "work", mode), client("c", "work", mode)];
+      const first = await hold(a);
+      for (const heir of heirs) await queue(heir);
+      const last = client("d", "work");
+      await queue(last);
+      const before = readFileSync(line);
+      await store.locks.release([first], a.party);
+      // As if it had been killed after tree.json and before the line.
+      writeFileSync(line, before);
+      for (const heir of heirs) {
+        const grant = handed("work", heir);
+        if (grant === null) throw new Error("it was passed over");
+        await store.locks.release([grant], heir.party);
+        expect(handed("work", heir)).toBeNull();
+      }
+      expect((await around("work")).owners).toEqual(["agent:d"]);
+    },
+  );
+
+  it("STORE-6: what cannot be handed over is released all the same", async () => {
+    const [a, b] = [client("a", "work"), client("b", "work")];
+    const first = await hold(a);
+    const ticket = await queue(b);
+    const path = join(folder, "locks/work/tree.json");
+    const record = JSON.parse(readFileSync(path, "utf8"));
+    // A number would have to be reserved, in a file that cannot be read.
+    writeFileSync(path, `${JSON.stringify({ ...record, fence: record.fence_reserved })}\n`);
+    writeFileSync(join(folder, "locks/work/fence.json"), "not json");
+    await store.locks.release([first], a.party);
+    expect(await around("work")).toMatchObject({ owners: [], waiters: [{ ticketId: ticket }] });
   });
 });

@@ -86,8 +86,12 @@ export class FileLedger implements Ledger {
 
   held(key: Key, tokenHash: string): Grant | null {
     if (key === treeOf(key)) return this.#tree(key).peek(tokenHash);
-    const { grants } = this.records.near(key);
-    return grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null;
+    try {
+      const { grants } = this.records.near(key);
+      return grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null;
+    } catch {
+      return null; // Whoever looks asks for the lock next, and is told what is wrong.
+    }
   }
 
   #manifestsOf(target: string): readonly Manifest[] {

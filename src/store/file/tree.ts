@@ -132,15 +132,15 @@ export class FileTree {
 
   /**
    * The grant on the tree's own key with this token, looked for without the guard; null also when the tree is being
-   * written just now, or is in need of repair.
+   * written just now, or is in need of repair. Seen twice, it is no mixture of two writes.
    */
   peek(tokenHash: string): Grant | null {
     this.#isPeeked = true;
     try {
       const record = this.#file.read();
-      const stored =
-        record?.op === undefined ? record?.grants.find(({ store }) => store?.token_hash === tokenHash) : undefined;
-      return stored === undefined ? null : decodeGrant(stored);
+      if (record === null || record.op !== undefined) return null;
+      const stored = record.grants.find(({ store }) => store?.token_hash === tokenHash);
+      return stored !== undefined && this.#file.read() === record ? decodeGrant(stored) : null;
     } catch {
       return null;
     }

@@ -19,14 +19,17 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { decide, type Neighbourhood } from "../../lock/decide.js";
 import type { Bid, Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { isExpired } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
+import type { Instant } from "../../lock/time.js";
+import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest } from "../contract.js";
 import type { LedgerView } from "../ledger.js";
 import { entryFor, type OperationContext } from "./context.js";
 import { newGrant } from "./new-grant.js";
 
 /** How long a grant lasts of which its holder has not heard yet. */
-export const FIRST_LEASE_MS = 5_000;
+export const FIRST_LEASE_MS = 10_000;
 
 export interface HandOver {
   readonly grants: readonly Grant[];
@@ -53,8 +56,26 @@ export function handedTo(near: Neighbourhood, { wants, tokenHash, ticketId }: Ac
   return near.grants.find((grant) => grant.tokenHash === tokenHash && grant.resource === wants[0]?.resource);
 }
 
-/** `near` is the neighbourhood of what is released, which still has `gone`; `next` are those to be woken. */
+/**
+ * What cannot be handed over, because a record cannot be read or no number can be reserved, is released all the same.
+ * `near` is the neighbourhood of what is released, which still has `gone`; `next` are those to be woken.
+ */
 export function handOver(
+  view: LedgerView,
+  near: Neighbourhood,
+  gone: readonly Grant[],
+  next: readonly Ticket[],
+  context: OperationContext,
+): HandOver {
+  try {
+    return grantToNext(view, near, gone, next, context);
+  } catch (error) {
+    if (error instanceof HoldfastError) return NOBODY;
+    throw error;
+  }
+}
+
+function grantToNext(
   view: LedgerView,
   near: Neighbourhood,
   gone: readonly Grant[],
@@ -65,7 +86,7 @@ export function handOver(
   if (released === undefined || next.length === 0) return NOBODY;
   const key = released.resource;
   const heirs = gone.every(({ resource }) => isWithin(resource, key))
-    ? next.filter((ticket) => inherits(ticket, key))
+    ? next.filter((ticket) => inherits(ticket, key, near.grants))
     : [];
   if (heirs.length === 0 || view.publishing([key]).length > 0) return NOBODY;
   const left = near.grants.filter(({ lockId }) => !gone.some((other) => other.lockId === lockId));
@@ -88,21 +109,36 @@ export function handOver(
     grants.push(grant);
     tickets.push(ticket);
   }
-  const audit = grants.map((grant) =>
-    entryFor(view, "granted", grant, grant, { mode: grant.mode, lease_ms: grant.leaseMs, handed_over: true }),
-  );
+  const audit = grants.map((grant, at) => granted(view, grant, tickets[at]?.bid?.leaseMs ?? grant.leaseMs));
   return { grants, tickets, audit };
+}
+
+function granted(view: LedgerView, grant: Grant, leaseMs: number): AuditDraft {
+  const { mode, permits } = grant;
+  return entryFor(view, "granted", grant, grant, {
+    mode,
+    lease_ms: leaseMs,
+    ...(permits === null ? {} : { permits }),
+    handed_over: true,
+    first_lease_ms: grant.leaseMs,
+  });
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function inherits({ bid, wants }: Ticket, key: Key): boolean {
-  return bid !== null && wants.length === 1 && wants[0]?.resource === key;
+/** One with a grant of its own that has run out asks for itself: two under one token could not be told apart. */
+function inherits({ bid, wants }: Ticket, key: Key, grants: readonly Grant[]): boolean {
+  return bid !== null && wants.length === 1 && wants[0]?.resource === key && !isAmong(bid, grants);
 }
 
-/** Places in line that a crash left to those who came in: nobody waits there. */
-export function ticketsLeftBy(gone: readonly Grant[], { tickets }: Neighbourhood): Ticket[] {
-  return tickets.filter(({ bid }) => bid !== null && gone.some(({ tokenHash }) => tokenHash === bid.tokenHash));
+/** Places in line that a crash left to those who are in, or have just released: nobody waits there. */
+export function ticketsLeftIn({ grants, tickets }: Neighbourhood, gone: readonly Grant[], now: Instant): Ticket[] {
+  const inside = [...gone, ...grants.filter((grant) => !isExpired(grant, now))];
+  return tickets.filter(({ bid }) => bid !== null && isAmong(bid, inside));
+}
+
+function isAmong({ tokenHash }: Bid, grants: readonly Grant[]): boolean {
+  return grants.some((grant) => grant.tokenHash === tokenHash);
 }
 
 function inherited(view: LedgerView, ticket: Ticket, { settings }: OperationContext): Grant | null {

@@ -8,7 +8,7 @@ import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
-import { handOver, ticketsLeftBy } from "./hand-over.js";
+import { handOver, ticketsLeftIn } from "./hand-over.js";
 import { findOwn, notHeld } from "./live-grant.js";
 import { wakeAfter } from "./queue.js";
 
@@ -36,25 +36,28 @@ export function release(
     );
   const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
   const drops = [...gone, ...inner];
-  const next = wakeAfter(view, near, context, { gone: drops });
-  const heirs = handOver(view, near, drops, next, context);
+  const ended = dead.map(({ grant, recovery }) =>
+    entryFor(view, "recovered", grant, party, {
+      ...shared,
+      ...recovery,
+      previous: previousHolder(grant),
+      old_fencing_token: grant.fencingToken,
+      new_fencing_token: view.mint(treeOf(grant.resource)),
+    }),
+  );
+  const left = ticketsLeftIn(near, gone, view.now);
+  const waiting = { ...near, tickets: near.tickets.filter((ticket) => !left.includes(ticket)) };
+  const next = wakeAfter(view, waiting, context, { gone: drops });
+  const heirs = handOver(view, waiting, drops, next, context);
   return {
     result: undefined,
     changes: {
       adds: heirs.grants,
       drops,
-      ticketDrops: [...heirs.tickets, ...ticketsLeftBy(gone, near)],
+      ticketDrops: [...heirs.tickets, ...left],
       durable: gone.some((grant) => grant.detached),
       audit: [
-        ...dead.map(({ grant, recovery }) =>
-          entryFor(view, "recovered", grant, party, {
-            ...shared,
-            ...recovery,
-            previous: previousHolder(grant),
-            old_fencing_token: grant.fencingToken,
-            new_fencing_token: view.mint(treeOf(grant.resource)),
-          }),
-        ),
+        ...ended,
         ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
         ...heirs.audit,
       ],

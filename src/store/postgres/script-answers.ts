@@ -99,8 +99,8 @@ export class Answers {
     if (this.#entries.length > 0) await this.#ask(call("job_tell", entriesOf(this.#entries.splice(0))));
   }
 
-  async #ask({ text, values }: Call): Promise<unknown> {
-    const [row] = await this.#session.stepQuery(text, values);
+  async #ask({ text, values, name }: Call): Promise<unknown> {
+    const [row] = await this.#session.stepQuery(text, values, name);
     return Object.values(row ?? {})[0];
   }
 

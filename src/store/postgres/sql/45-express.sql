@@ -1,6 +1,8 @@
 -- The calls that come in most often, in fewer statements: on a key that nobody else holds or waits for, and on one for which
 -- all the line wants the same, to write it. Then nobody in line can be let in by a grant, and the first alone by a release.
 -- What is not as simple as that goes the long way, under the same guard; the answers are the same.
+--
+-- Their statements are planned once per session, not for each call, and for a large table also while it is small.
 
 create or replace function holdfast.acquire(
   keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, wait_ms bigint default 0,
@@ -9,7 +11,8 @@ create or replace function holdfast.acquire(
   nonce text default null, detached boolean default true, grace_ms bigint default null,
   proof text default '{"kind":"none"}', strict_order boolean default false, must_steal boolean default false,
   lock_ids text[] default null, again boolean default false, store uuid default null
-) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable
 declare
   key text := keys[1];
@@ -139,7 +142,31 @@ $$ select coalesce(
 create or replace function holdfast.release(
   keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
   store uuid default null
-) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  perform holdfast.let_go(keys, tokens, owner, lock_ids, holder_id, store);
+  return true;
+end $$;
+
+-- The same for a client that comes back with flush(): while others wait, it is seen by them at once, before it is on the
+-- disk. Whoever is let in by it commits after it, so no grant outlives a crash that this does not. Tells what flush() needs
+-- to know, or null when all is done.
+create or replace function holdfast.hand_over(
+  keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
+  store uuid default null
+) returns text language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  if not holdfast.let_go(keys, tokens, owner, lock_ids, holder_id, store) then return null; end if;
+  perform set_config('synchronous_commit', 'off', true);
+  return holdfast.epoch();
+end $$;
+
+-- Releases; true when somebody waits in one of the trees.
+create or replace function holdfast.let_go(
+  keys text[], tokens text[], owner text, lock_ids text[], holder_id text, store uuid
+) returns boolean language plpgsql as $$
 #variable_conflict use_variable
 declare
   key text := keys[1];
@@ -179,11 +206,12 @@ begin
       update holdfast.trees x set audit_seq = guard.audit_seq + 1, audit_hash = e.hash from entry e where x.tree = name;
       if found then
         if waited_for then perform holdfast.wake_first(name); end if;
-        return true;
+        return waited_for;
       end if;
     end if;
   end if;
-  return holdfast.release_step(keys, tokens, owner, lock_ids, holder_id, store);
+  perform holdfast.release_step(keys, tokens, owner, lock_ids, holder_id, store);
+  return exists (select 1 from holdfast.tickets t where t.tree = any (holdfast.trees_of(keys)));
 end $$;
 
 create or replace function holdfast.wake_first(name text) returns void language plpgsql as $$

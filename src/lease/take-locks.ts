@@ -30,7 +30,7 @@ export async function takeLocks(
   const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
   const { token, hash } = newToken();
   parsed.keepToken(token);
-  let since = 0;
+  let askedAt = 0;
   const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
   const resources = (): string[] => parsed.wants.map((want) => want.resource);
   const request = (waiting: Waiting): AcquireRequest => ({
@@ -48,13 +48,18 @@ export async function takeLocks(
     ticketId: waiting.ticketId,
   });
   try {
-    const { grants, ended, waitedMs } = await untilGranted(
+    const {
+      grants,
+      ended,
+      waitedMs,
+      since = askedAt,
+    } = await untilGranted(
       {
         wants: parsed.wants,
         waitMs: parsed.waitMs,
         signals,
         ask: (waiting) => {
-          since = clock().bootMs;
+          askedAt = clock().bootMs;
           return store.locks.acquire(request(waiting));
         },
         leave: (ticketId, report) => store.locks.leave(ticketId, parsed.wants, party, report),

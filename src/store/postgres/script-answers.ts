@@ -6,8 +6,9 @@ import { asPostgres } from "./as-postgres.js";
 import { call } from "./call.js";
 import { withinLimit } from "./caller-statements.js";
 import type { Session } from "./connection.js";
-import { acquireCall, leaveCall, partyOf, readAnswer, refsOf, type ToldAnswer } from "./locks.js";
+import { acquireCall, leaveCall, partyOf, readAnswer, refsOf } from "./locks.js";
 import type { ToldManifest } from "./manifest-records.js";
+import type { ToldAnswer } from "./records.js";
 
 /** The caller's statements in a step hold up everybody's jobs. */
 const CALLER_MS = 4_000;

@@ -1174,4 +1174,20 @@ export const MUTANTS = [
     replace: `signal.removeEventListener("abort", stop);`,
     tests: jobs("children", "blocks its process"),
   },
+  {
+    name: "job-deadlock",
+    about: "a step of the scheduler that the server ended for the sake of another is not begun anew",
+    file: "src/store/postgres/try-again.ts",
+    find: `const isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE");`,
+    replace: "const isUndone = false;",
+    tests: jobs("postgres-deadlock", "is ended by the server"),
+  },
+  {
+    name: "job-calendar",
+    about: "slots go by the calendar, which anybody can set",
+    file: "src/store/run-scripts.ts",
+    find: "return { ms: now.bootMs, epoch: now.bootId, wallMs: now.wallMs };",
+    replace: "return { ms: now.wallMs, epoch: now.bootId, wallMs: now.wallMs };",
+    tests: jobs("clock", "takes nobody"),
+  },
 ];

@@ -19,6 +19,18 @@ import { debrisAt } from "./world.js";
 const LATE = fileURLToPath(new URL("../fixtures/late-publisher.mjs", import.meta.url));
 const OUTCOME = { timeout: 120_000, interval: 20 };
 
+/** Whoever settles removes what was left in its own time: here, when it is told to. */
+const removing = vi.hoisted(() => ({ mayBegin: Promise.resolve(), begin: (): void => undefined }));
+vi.mock("../../src/support/remove-tree.js", async (importActual) => {
+  const actual = await importActual<typeof import("../../src/support/remove-tree.js")>();
+  return {
+    async removeTree(path: string) {
+      await removing.mayBegin;
+      await actual.removeTree(path);
+    },
+  };
+});
+
 let dir: string;
 let target: string;
 let store: string;
@@ -33,6 +45,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   child?.kill("SIGKILL");
+  removing.begin();
   for (const each of open.splice(0)) await each.close();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -83,10 +96,14 @@ describe("FENCE-5: a publisher that comes late to its rename", () => {
     const ours = await client();
     await publish({ holdfast: ours, key: "site" }, target, page("old"));
     const late = await publisherStoppedBeforeTheRename();
+    removing.mayBegin = new Promise((resolve) => {
+      removing.begin = resolve;
+    });
     const lease = await ours.acquire("site", { ttl: "1h" });
     expect((await listManifests(ours)).map(({ state }) => state)).toEqual(["committed", "aborted"]);
     expect(await late.goOn()).toMatchObject({ ok: false, code: "E_FENCING_MISMATCH" });
     expect(versionAt()).toBe("old");
+    removing.begin();
     expect(await verifyManifests(ours)).toMatchObject({ ok: true });
     await lease.release();
     await ours.close();

@@ -158,6 +158,15 @@ describe("FENCE-5: a publisher that comes late to its rename", () => {
     expect(debrisAt(target)).toEqual([]);
   });
 
+  it("overwrites nothing of somebody whose locks are in another database", async () => {
+    const late = await publisherStoppedBeforeTheRename();
+    store = await newPostgresStore(await sharedServer());
+    const ours = await client();
+    await publish({ holdfast: ours, key: "site" }, target, page("elsewhere"));
+    expect(await late.goOn()).toMatchObject({ ok: false, code: expect.stringMatching(/^E_(FENCING|LOCK|STORE)_/) });
+    expect(versionAt()).toBe("elsewhere");
+  });
+
   it("whose lease nobody has taken has published when the server answers again, or says that it does not know", async () => {
     const late = await publisherStoppedBeforeTheRename();
     await administer(store, "update holdfast.grants set renewed_ms = renewed_ms + 2 * lease_ms");

@@ -6,10 +6,12 @@ import { makeWorkerUtils, run } from "graphile-worker";
 import { defineQueue, defineWorker } from "plainjob";
 import { openHoldfast } from "../../dist/index.js";
 import { openJobs } from "../../dist/jobs/index.js";
+import { rows } from "../../dist/jobs/steps/ask.js";
 import { enqueue } from "../../dist/jobs/steps/enqueue.js";
 
 export const AT_ONCE = 10;
 const A_BATCH = 500;
+const A_PORTION = 50_000;
 const SILENT = { error() {}, warn() {}, info() {}, debug() {} };
 
 export async function openHoldfastQueue(store) {
@@ -170,6 +172,18 @@ export async function fill({ home: { store, party } }, count, projectOf) {
       },
       { durable: false },
     );
+}
+
+const COLUMNS = `kind, project, class, needs, flow, is_map, priority, payload, locks, max_attempts, attempts, lock_wait_ms, state,
+  run_at, cancelling, created_at`;
+
+/** So many more of each job that is there and meets the condition. Nothing changes for their flows: they have jobs already. */
+export async function multiply({ home: { store } }, condition, copies) {
+  const sql = `WITH RECURSIVE more(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM more WHERE at < ?1)
+    INSERT INTO jobs (${COLUMNS}) SELECT ${COLUMNS} FROM more CROSS JOIN jobs WHERE job <= ?2 AND ${condition}`;
+  const ask = (text, ...values) => store.scripts.run(() => rows(text, ...values), { durable: false });
+  const [{ last }] = await ask("SELECT max(job) AS last FROM jobs");
+  for (let made = 0; made < copies; made += A_PORTION) await ask(sql, Math.min(A_PORTION, copies - made), Number(last));
 }
 
 const NOOP = {

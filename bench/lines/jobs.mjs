@@ -11,7 +11,7 @@ import { settleAll } from "../../dist/jobs/steps/settle.js";
 import { turn } from "../../dist/jobs/steps/turn.js";
 import { newLeaseToken } from "../../dist/support/lease-token.js";
 import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
-import { AT_ONCE, fill, openGraphile, openHoldfastQueue, openPlainjob } from "../contestants/job-queues.mjs";
+import { AT_ONCE, fill, multiply, openGraphile, openHoldfastQueue, openPlainjob } from "../contestants/job-queues.mjs";
 import { interleave } from "../interleave.mjs";
 import { inScratch } from "../scratch.mjs";
 import { median, ratioOf, spreadOf } from "../statistics.mjs";
@@ -122,15 +122,14 @@ async function soonAsPeer(open, quick) {
 async function whileManyWait(newStore, quick) {
   const [few, many] = [1_000, quick ? 10_000 : 1_000_000];
   const [fewProjects, manyProjects] = [10, quick ? 1_000 : 10_000];
-  const base = await crowded(await newStore(), few, fewProjects);
   const stores = {
-    base,
+    base: await crowded(await newStore(), few, fewProjects),
     jobs: await crowded(await newStore(), many, fewProjects),
-    projects: await crowded(await newStore(), Math.max(few, manyProjects * 2), manyProjects),
+    projects: await crowded(await newStore(), manyProjects * 10, manyProjects),
   };
   const names = Object.keys(stores);
   const times = await interleave(names, { rounds: quick ? 5 : 15, warmUps: 1 }, (name) => starts(stores[name]));
-  for (const holdfast of Object.values(stores)) await holdfast.close();
+  for (const { holdfast } of Object.values(stores)) await holdfast.close();
   const row = (name, what) => ({
     what,
     ours: microseconds(median(times.get(name))),
@@ -145,17 +144,32 @@ async function whileManyWait(newStore, quick) {
   ];
 }
 
-async function crowded(store, count, projects) {
-  const holdfast = await openHoldfast({ store, owner: "service:bench", heart: "loop" });
+/** Nine tenths of all jobs belong to the project at its cap, the rest to all the others alike. */
+async function crowded(url, count, projects) {
+  const holdfast = await openHoldfast({ store: url, owner: "service:bench", heart: "loop" });
   await openJobs(holdfast).setProject("capped", { cap: 0 });
-  await fill(holdfast, count, (at) => (at % 10 > 0 ? "capped" : `p${(at / 10) % projects}`));
-  // Whatever is started must be there for every round.
-  await fill(holdfast, STARTS * 20, (at) => `p${at % projects}`);
-  return holdfast;
+  await fill(holdfast, 1, () => "capped");
+  await fill(holdfast, projects, (at) => `p${at}`);
+  const copies = count / 10 / projects - 1;
+  if (copies > 0) await multiply(holdfast, "project <> 'capped'", copies);
+  await multiply(holdfast, "project = 'capped'", (count * 9) / 10 - 1);
+  if (!url.startsWith("sqlite:")) await vacuum(url);
+  return { holdfast, projects };
+}
+
+/** As a server does by itself before long. */
+async function vacuum(connectionString) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query("vacuum analyze");
+  await client.end();
 }
 
 /** The time of one start and its end, not synced where that can be: what is compared is the search. */
-async function starts({ home: { store, party } }) {
+async function starts({ holdfast, projects }) {
+  // Whatever is started must be there in every round.
+  await fill(holdfast, STARTS, (at) => `p${at % projects}`);
+  const { store, party } = holdfast.home;
   const of = { worker: "w", node: "n", has: ["kind:noop"], concurrency: 1, room: 1, leaseMs: 60_000, party };
   const ending = { kind: "done", result: null };
   const startedAt = performance.now();

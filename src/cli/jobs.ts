@@ -3,6 +3,7 @@ import type { JobRecord, Jobs } from "../jobs/index.js";
 import { invalidArgument } from "../support/errors.js";
 import type { Context, Outcome } from "./context.js";
 import { type Column, grid } from "./grid.js";
+import { secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { columns } from "./text.js";
 
@@ -46,13 +47,22 @@ const JOBS: readonly Column<JobRecord>[] = [
 
 function aboutOf(job: JobRecord): string {
   if (job.cron !== null) return `${job.cron}, next ${job.run_at}`;
-  if (job.error !== null) return job.error.message;
+  if (job.error !== null && job.state !== "running") return job.error.message;
   if (job.progress !== null) return JSON.stringify(job.progress);
-  return job.unmet_needs.join(" ");
+  return job.unmet_needs.length === 0 ? "" : `nobody has ${job.unmet_needs.join(" ")}`;
 }
 
 export function jobTable(jobs: readonly JobRecord[], screen: Screen): string {
   return grid(JOBS, jobs, screen);
+}
+
+/** How a job that is waited for gets on, in a line. */
+export function jobProgress(job: JobRecord): string {
+  const isRunning = job.state === "running";
+  const runsFor = job.started_at === null ? "" : ` for ${span(secondsSince(job.started_at))}`;
+  const since = isRunning ? `${runsFor}, try ${job.attempts} of ${job.max_attempts}` : "";
+  const about = isRunning && job.progress === null ? "" : aboutOf(job);
+  return `job ${job.id}: ${job.state}${since}${about === "" ? "" : `, ${about}`}`;
 }
 
 /** Everything about one. */

@@ -10,5 +10,6 @@ export type { EndState, Keep } from "./keep.js";
 export type { JobClass, JobLock, JobRecord, JobState } from "./model.js";
 export type { ProjectSettings } from "./steps/caps.js";
 export type { Project } from "./steps/flows.js";
+export type { Lane, Lanes } from "./steps/lanes.js";
 export type { JobPage } from "./steps/look.js";
 export type { Worker, WorkerOptions } from "./worker.js";

@@ -24,6 +24,7 @@ import type { JobRecord } from "./model.js";
 import { capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
 import { cancel, enqueue, type NewJob, retryJob } from "./steps/enqueue.js";
 import type { Project } from "./steps/flows.js";
+import { type Lanes, lanesNow } from "./steps/lanes.js";
 import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";
 import { keepNow, setKeep } from "./steps/prune.js";
 import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
@@ -103,6 +104,12 @@ export class Jobs {
   async list(page: JobPage = {}): Promise<JobRecord[]> {
     const parsed = parsePage(page);
     return this.#look(() => listJobs(parsed));
+  }
+
+  /** What goes on just now, project by project, or in one of them. `E_INVALID_ARGUMENT`. */
+  async lanes({ project }: { readonly project?: string } = {}): Promise<Lanes> {
+    const only = project === undefined ? undefined : parseName(project, "project");
+    return this.#look(() => lanesNow(only));
   }
 
   /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */

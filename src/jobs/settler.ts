@@ -1,11 +1,22 @@
 /**
- * Settlements of one worker that come together share one step, and so one sync of the disk. When such a step fails, each
- * is settled by itself, so that none suffers for another. One that writes rows of the caller's own goes alone: its
- * statements must not be made again because of somebody else.
+ * Settlements of one worker that come together share one step, and so one sync of the disk. A turn that the worker is about
+ * to take rides along. When such a step fails, each is settled by itself and without the turn, so that none suffers for
+ * another. One that writes rows of the caller's own goes alone: its statements must not be made again because of somebody
+ * else.
  */
-import type { Party, Scripts } from "../store/contract.js";
+import type { Party, Script, Scripts } from "../store/contract.js";
 import { isHoldfastError } from "../support/errors.js";
 import { type Settlement, settle, settleAll } from "./steps/settle.js";
+import type { Turn } from "./steps/turn.js";
+
+/** A turn that is taken in the same step as settlements. It is told what it brought, or null when nothing came of it. */
+export interface Ride {
+  script(): Script<Turn>;
+  over(taken: Turn | null): void;
+}
+
+/** Asked before each step that settles so many runs: null when there is no turn to take. */
+type Rides = (settling: number) => Ride | null;
 
 interface Waiting {
   readonly settlement: Settlement;
@@ -20,12 +31,14 @@ const HOPELESS = ["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN"] as const;
 export class Settler {
   readonly #scripts: Scripts;
   readonly #party: Party;
+  readonly #rides: Rides;
   readonly #waiting: Waiting[] = [];
   #isBusy = false;
 
-  constructor(scripts: Scripts, party: Party) {
+  constructor(scripts: Scripts, party: Party, rides: Rides = () => null) {
     this.#scripts = scripts;
     this.#party = party;
+    this.#rides = rides;
   }
 
   /** As the step `settle`, durably. */
@@ -48,16 +61,26 @@ export class Settler {
   }
 
   async #together(batch: readonly Waiting[]): Promise<void> {
-    const settlements = batch.map(({ settlement }) => settlement);
+    const ride = this.#rides(batch.length);
     try {
-      const settled = await this.#scripts.run(() => settleAll(settlements, this.#party), { durable: true });
+      const { settled, taken } = await this.#scripts.run(() => this.#step(batch, ride), { durable: true });
       for (const [at, { resolve }] of batch.entries()) resolve(settled[at] === true);
+      ride?.over(taken);
     } catch (error) {
+      ride?.over(null);
       const isHopeless = batch.length === 1 || HOPELESS.some((code) => isHoldfastError(error, code));
       for (const { settlement, resolve, reject } of batch)
         if (isHopeless) reject(error);
         else await this.#alone(settlement).then(resolve, reject);
     }
+  }
+
+  *#step(batch: readonly Waiting[], ride: Ride | null): Script<{ settled: readonly boolean[]; taken: Turn | null }> {
+    const settled = yield* settleAll(
+      batch.map(({ settlement }) => settlement),
+      this.#party,
+    );
+    return { settled, taken: ride === null ? null : yield* ride.script() };
   }
 
   #alone(settlement: Settlement): Promise<boolean> {

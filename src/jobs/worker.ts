@@ -17,7 +17,7 @@ import { Keeper } from "./children/keeper.js";
 import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
-import { Settler } from "./settler.js";
+import { type Ride, Settler } from "./settler.js";
 import { prune } from "./steps/prune.js";
 import { beat } from "./steps/settle.js";
 import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
@@ -74,21 +74,50 @@ export function startWorker(
   const inHand = new Set<RunInHand>();
   const stopping = new AbortController();
   const { party } = home;
+  /** It waits for a run to end, to take a turn then. */
+  let isWaitingForRoom = false;
+  /** The turn that was taken when it did, or is being taken. */
+  let ridden: Promise<Turn | null> | null = null;
+  const ride = (settling: number): Ride | null => {
+    if (!isWaitingForRoom || ridden !== null || stopping.signal.aborted) return null;
+    let resolve: (taken: Turn | null) => void = () => undefined;
+    ridden = new Promise((each) => {
+      resolve = each;
+    });
+    const { script, begin } = nextTurn(concurrency - inHand.size + settling);
+    return {
+      script,
+      over(taken) {
+        if (taken !== null) begin(taken);
+        resolve(taken);
+      },
+    };
+  };
   const keeper = new Keeper(onError);
-  const hands = { home, scripts, settler: new Settler(scripts, party), keeper };
+  const hands = { home, scripts, settler: new Settler(scripts, party, ride), keeper };
+
+  const nextTurn = (room: number) => {
+    const askedAt = performance.now();
+    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
+    const of = { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken };
+    isWoken = false;
+    return {
+      script: () => turn(of),
+      begin(taken: Turn): void {
+        for (const run of taken.runs) {
+          const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
+          inHand.add(each);
+          void each.over.then(() => inHand.delete(each));
+        }
+      },
+    };
+  };
 
   /** Also with no room it keeps house and is seen to be there. */
   const takeTurn = async (): Promise<Turn> => {
-    const askedAt = performance.now();
-    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
-    const room = concurrency - inHand.size;
-    const of = { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken };
-    const taken = await scripts.run(() => turn(of), { durable: false });
-    for (const run of taken.runs) {
-      const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
-      inHand.add(each);
-      void each.over.then(() => inHand.delete(each));
-    }
+    const { script, begin } = nextTurn(concurrency - inHand.size);
+    const taken = await scripts.run(script, { durable: false });
+    begin(taken);
     return taken;
   };
 
@@ -158,9 +187,14 @@ export function startWorker(
           const isMore = await scripts.run(() => prune(party), { durable: false });
           pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
         }
-        isWoken = false;
-        const { runs, isBehind } = await takeTurn();
-        if (inHand.size >= concurrency) await roomOr(inHand, beatMs, stopping.signal);
+        const rode = await ridden;
+        ridden = null;
+        const { runs, isBehind } = rode ?? (await takeTurn());
+        if (inHand.size >= concurrency) {
+          isWaitingForRoom = true;
+          await roomOr(inHand, beatMs, stopping.signal);
+          isWaitingForRoom = false;
+        }
         return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;
       });
   };
@@ -175,6 +209,8 @@ export function startWorker(
       const graceMs = grace === undefined ? undefined : parseDuration(grace, "grace", GRACE);
       stopping.abort();
       await loop;
+      // One that was under way may have brought more.
+      await ridden;
       const late = graceMs === undefined ? undefined : setTimeout(() => handBack(inHand), graceMs);
       await Promise.all([...inHand].map((each) => each.over));
       clearTimeout(late);

@@ -33,7 +33,7 @@ export async function takeLocks(
   const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
   const { token, hash } = newToken();
   parsed.keepToken(token);
-  let since = 0;
+  let askedAt = 0;
   const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
   const resources = (): string[] => parsed.wants.map((want) => want.resource);
   /** The one key that whoever releases it may hand over: with a proof of this process alone its lease can end it. */
@@ -59,22 +59,28 @@ export async function takeLocks(
   /** What was handed over some time ago may be over soon: then the store is asked, which renews it. */
   const look = (): Extract<Answer, { kind: "granted" }> | null => {
     const grant = heirloom === null ? null : store.locks.handed?.(heirloom, hash);
-    if (!grant || clock().bootMs - grant.renewedAt.bootMs > grant.leaseMs / 5) return null;
-    since = grant.renewedAt.bootMs;
-    return { kind: "granted", grants: [grant], ended: [] };
+    const since = grant?.renewedAt.bootMs ?? 0;
+    return grant && clock().bootMs - since <= grant.leaseMs / 5
+      ? { kind: "granted", grants: [grant], ended: [], since }
+      : null;
   };
   const leave = async (ticketId: string, report: Contention | null): Promise<void> => {
     await store.locks.leave(ticketId, parsed.wants, party, report);
     if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party);
   };
   try {
-    const { grants, ended, waitedMs } = await untilGranted(
+    const {
+      grants,
+      ended,
+      waitedMs,
+      since = askedAt,
+    } = await untilGranted(
       {
         wants: parsed.wants,
         waitMs: parsed.waitMs,
         signals,
         ask: (waiting) => {
-          since = clock().bootMs;
+          askedAt = clock().bootMs;
           return store.locks.acquire(request(waiting));
         },
         look,

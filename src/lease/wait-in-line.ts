@@ -33,13 +33,15 @@ export interface Granted {
   readonly grants: readonly Grant[];
   readonly ended: readonly Grant[];
   readonly waitedMs: number;
+  /** As in the store's answer. */
+  readonly since: number | undefined;
 }
 
 /** `E_LOCK_CONFLICT` when it does not wait, `E_LOCK_TIMEOUT` when the wait was too short, or the signal's reason. */
 export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
   for (const signal of attempt.signals) signal.throwIfAborted();
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
-  if (first.kind === "granted") return { grants: first.grants, ended: first.ended, waitedMs: 0 };
+  if (first.kind === "granted") return { ...first, waitedMs: 0, since: first.since };
   if (first.kind === "conflict") throw conflict(first.contention);
   return standInLine(attempt, first, wakeUps, nonce);
 }
@@ -65,7 +67,7 @@ async function standInLine(
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;
-        return { grants: answer.grants, ended: answer.ended, waitedMs };
+        return { ...answer, waitedMs, since: answer.since };
       }
       const leftMs = attempt.waitMs - waitedMs;
       if (leftMs <= 0) {

@@ -79,8 +79,16 @@ export interface UpgradeRequest extends Waiting {
 }
 
 export type Answer =
-  /** `ended`: what was taken over from holders that are gone. */
-  | { readonly kind: "granted"; readonly grants: readonly Grant[]; readonly ended: readonly Grant[] }
+  /**
+   * `ended`: what was taken over from holders that are gone. `since`: a moment (milliseconds since boot) before which it
+   * was not granted, when it may have been before it was asked for.
+   */
+  | {
+      readonly kind: "granted";
+      readonly grants: readonly Grant[];
+      readonly ended: readonly Grant[];
+      readonly since?: number;
+    }
   /** `ahead`: how many in line are before this request. */
   | { readonly kind: "queued"; readonly ticketId: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };

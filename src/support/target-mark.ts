@@ -5,7 +5,10 @@
  * under a kernel lock on the file `guard` there, so nobody gets in between a look at the mark and a rename.
  *
  *   a publish begins      the mark is made if there is none, on the disk; then it is raised to the publisher's token
- *   the rename            refused when the mark is higher: somebody else has begun since
+ *   the rename            refused when the mark is not the publisher's own any more: somebody else has begun since
+ *
+ * Tokens grow within one tree of one store, so only those are compared. Which key a target belongs to is the store's to say:
+ * whoever it lets begin under another one, or another store, makes the mark its own.
  *
  * A crash leaves the mark as it was or as it is to be, and perhaps a `.new` beside it, which the next one writes over. The
  * mark is never lowered and never removed. Whoever removes it by hand takes the protection away until the next publish
@@ -22,17 +25,27 @@ import { thisMachine } from "./machine.js";
 
 const FOLDER = ".holdfast-fence";
 
-interface Mark {
-  readonly placeId: string;
+/** Who publishes: a token, and among which it counts. */
+export interface MarkHolder {
+  readonly store: string;
+  readonly tree: string;
   readonly fencingToken: number;
+}
+
+interface Mark extends MarkHolder {
+  readonly placeId: string;
 }
 
 interface MarkRecord {
   readonly schema_version: 1;
   readonly target: string;
   readonly place: string;
+  readonly store: string;
+  readonly tree: string;
   readonly fencing_token: number;
 }
+
+const NOBODY: MarkHolder = { store: "", tree: "", fencingToken: 0 };
 
 /** Makes sure of a mark and tells the place. `E_IO`, `E_STORE_CORRUPT` */
 export async function markPlace(target: string): Promise<string> {
@@ -42,32 +55,39 @@ export async function markPlace(target: string): Promise<string> {
     const found = readMark(target);
     if (found !== null) return found.placeId;
     const placeId = randomUUID();
-    writeMark(target, { placeId, fencingToken: 0 });
+    writeMark(target, { placeId, ...NOBODY });
     return placeId;
   });
 }
 
-/** From now on whoever has a lower token renames nothing there. `E_FENCING_MISMATCH` for who comes too late. */
-export async function raiseMark(target: string, fencingToken: number): Promise<void> {
+/** From now on nobody else renames anything there. `E_FENCING_MISMATCH` for who comes too late. */
+export async function raiseMark(target: string, by: MarkHolder): Promise<void> {
   await underTargetGuard(target, () => {
-    assertNotOvertaken(target, fencingToken);
     const mark = readMark(target);
-    if (mark?.fencingToken === fencingToken) return;
-    writeMark(target, { placeId: mark?.placeId ?? randomUUID(), fencingToken });
+    if (mark !== null && isComparable(mark, by)) {
+      if (mark.fencingToken > by.fencingToken) throw overtaken(target, mark);
+      if (mark.fencingToken === by.fencingToken) return;
+    }
+    writeMark(target, { placeId: mark?.placeId ?? randomUUID(), ...by });
   });
 }
 
-/** Under the guard. `E_FENCING_MISMATCH` when somebody with a higher token has begun to publish there. */
-export function assertNotOvertaken(target: string, fencingToken: number): void {
+/** Under the guard. `E_FENCING_MISMATCH` when somebody else has begun to publish there. */
+export function assertNotOvertaken(target: string, by: MarkHolder): void {
   const mark = readMark(target);
-  if (mark === null || mark.fencingToken <= fencingToken) return;
-  throw new HoldfastError(
+  if (mark === null || mark.store === NOBODY.store) return;
+  if (!isComparable(mark, by) || mark.fencingToken > by.fencingToken) throw overtaken(target, mark);
+}
+
+function isComparable(mark: MarkHolder, by: MarkHolder): boolean {
+  return mark.store === by.store && mark.tree === by.tree;
+}
+
+function overtaken(target: string, { tree, fencingToken }: MarkHolder): HoldfastError {
+  return new HoldfastError(
     "E_FENCING_MISMATCH",
-    `${target} was taken over: the mark beside it has the token ${mark.fencingToken}, higher than ${fencingToken}`,
-    {
-      details: { path: target, current: [mark.fencingToken] },
-      next: [`If the store is another one than before, and nobody uses the old one, remove ${markPath(target)}.`],
-    },
+    `${target} was taken over: somebody has begun to publish there under ${tree}, with token ${fencingToken}`,
+    { details: { path: target, current: [fencingToken] } },
   );
 }
 
@@ -133,9 +153,10 @@ function readMark(target: string): Mark | null {
     throw ioError(error, "read", path);
   }
   try {
-    const { schema_version, place, fencing_token } = JSON.parse(text) as MarkRecord;
-    if (schema_version === 1 && typeof place === "string" && Number.isSafeInteger(fencing_token))
-      return { placeId: place, fencingToken: fencing_token };
+    const { schema_version, place, store, tree, fencing_token } = JSON.parse(text) as MarkRecord;
+    const isWhole = [place, store, tree].every((each) => typeof each === "string");
+    if (schema_version === 1 && isWhole && Number.isSafeInteger(fencing_token))
+      return { placeId: place, store, tree, fencingToken: fencing_token };
   } catch {
     // Told below.
   }
@@ -145,11 +166,13 @@ function readMark(target: string): Mark | null {
   });
 }
 
-function writeMark(target: string, { placeId, fencingToken }: Mark): void {
+function writeMark(target: string, { placeId, store, tree, fencingToken }: Mark): void {
   const record: MarkRecord = {
     schema_version: 1,
     target: basename(target),
     place: placeId,
+    store,
+    tree,
     fencing_token: fencingToken,
   };
   replaceFile(markPath(target), Buffer.from(`${JSON.stringify(record)}\n`), true);

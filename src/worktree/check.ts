@@ -7,7 +7,8 @@ import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { manifestOf } from "./compare.js";
 import type { Layout } from "./layout.js";
 import { sharedCommitter, withRight } from "./locking.js";
-import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
+import { loadIndexParts } from "./objects/load-index.js";
+import { createObjectIndex } from "./objects/object-index.js";
 import { claimObjects } from "./pins.js";
 import { listWorktrees, payloadOf } from "./registry.js";
 import { settle } from "./restore/in-place.js";
@@ -112,7 +113,7 @@ function snapshots(layout: Layout): Fault[] {
   const parts = loadIndexParts(objectFolders(layout), (error) =>
     bad("missing_part", String(error.details.path), error.message),
   );
-  const index = createObjectIndex(parts);
+  using index = createObjectIndex(parts);
   for (const id of ids) {
     const folder = folderOf(layout, id);
     if (existsSync(join(folder, ".RETIRED"))) continue;

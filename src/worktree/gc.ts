@@ -15,11 +15,9 @@ import { syncFolder } from "../support/durable-file.js";
 import { manifestOf } from "./compare.js";
 import type { Layout } from "./layout.js";
 import { entriesOf } from "./manifest/manifest-reader.js";
-import { INDEX_RECORD_BYTES } from "./objects/object-format.js";
-import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
-import { openObjectReader } from "./objects/object-reader.js";
+import { createMarks } from "./objects/marks.js";
 import { claimObjects } from "./pins.js";
-import { allIds, folderOf, listSnapshots, objectFolders } from "./snapshots.js";
+import { allIds, folderOf, listSnapshots, openObjects } from "./snapshots.js";
 import { systemError } from "./system-error.js";
 import { unfinishedIn } from "./untold.js";
 
@@ -59,18 +57,15 @@ async function sweep(layout: Layout): Promise<Collected> {
   return collected;
 }
 
-type IsUsed = (folder: string, sha256: string | null, file: string) => boolean;
+/** Whether an index, and the pack it is of, has something that is used. */
+type IsUsed = (folder: string, file: string) => boolean;
 
-/** Which records of which index some complete snapshot needs. */
+/** Which objects some complete snapshot needs. */
 async function mark(layout: Layout): Promise<IsUsed> {
-  const index = createObjectIndex(loadIndexParts(objectFolders(layout)));
-  using reader = openObjectReader(index);
-  const marks = index.parts.map(({ records }) => new Uint8Array(records.byteLength / INDEX_RECORD_BYTES));
-  const use = (sha256: string): void => {
-    const { part, record } = reader.place(sha256);
-    const own = marks[part];
-    if (own !== undefined) own[record] = 1;
-  };
+  using reader = openObjects(layout);
+  const { parts } = reader.index;
+  const marks = createMarks(parts);
+  const use = (sha256: string): void => marks.set(reader.place(sha256));
   for (const { snapshot_id: id } of listSnapshots(layout)) {
     const manifest = manifestOf(layout, id);
     for (const piece of manifest.pieces) use(piece);
@@ -81,13 +76,7 @@ async function mark(layout: Layout): Promise<IsUsed> {
       if (count % 1_000 === 0) await setImmediate();
     }
   }
-  return (folder, sha256, file) => {
-    const part = index.parts.findIndex((each) => each.folder === folder && each.file === file);
-    if (part < 0) return false;
-    if (sha256 === null) return marks[part]?.includes(1) ?? false;
-    for (const object of index.list(part)) if (object.sha256 === sha256) return marks[part]?.[object.record] === 1;
-    return false;
-  };
+  return (folder, file) => marks.hasAny(parts.findIndex((each) => each.folder === folder && each.file === file));
 }
 
 /** The folder keeps the packs that are used, whole; when none is, it goes. */
@@ -98,7 +87,7 @@ function sweepFolder(
   collected: { folders: number; objects: number; bytes: number },
 ): void {
   const indexes = readdirSync(folder).filter((name) => name.endsWith(".idx"));
-  const kept = indexes.filter((file) => isUsed(folder, null, file));
+  const kept = indexes.filter((file) => isUsed(folder, file));
   if (kept.length === 0) {
     const aside = join(layout.staging, basename(folder));
     renameSync(folder, aside); // In one step: half of a folder would look like a damaged snapshot.

@@ -102,3 +102,8 @@ export function parseWorktreeName(name: unknown, field = "name"): string {
 export function worktreeKey(name: string): string {
   return `worktree:${name}`;
 }
+
+/** What is locked until a restore in place is settled. */
+export function restoreKey(name: string): string {
+  return `${worktreeKey(name)}/restore`;
+}

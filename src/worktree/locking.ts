@@ -8,7 +8,7 @@ import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import { HoldfastError } from "../support/errors.js";
-import { worktreeKey } from "./layout.js";
+import { restoreKey, worktreeKey } from "./layout.js";
 import type { WorktreeRecord } from "./registry.js";
 import type { Committer } from "./take.js";
 
@@ -68,6 +68,15 @@ const FAR_BACK = 50_000;
 async function hasTold({ audit }: Holdfast, resource: string, snapshotId: string): Promise<boolean> {
   const entries = await audit.recent({ resource, event: "snapshot", limit: FAR_BACK });
   return entries.some(({ details }) => details.snapshot_id === snapshotId);
+}
+
+/** Whether the restore in place of this id is on record, on the worktree's key or below it. */
+export async function hasToldRestore({ audit }: Holdfast, name: string, restoreId: string): Promise<boolean> {
+  for (const resource of [worktreeKey(name), restoreKey(name)]) {
+    const entries = await audit.recent({ resource, event: "restore", limit: FAR_BACK });
+    if (entries.some(({ details }) => details.restore_id === restoreId)) return true;
+  }
+  return false;
 }
 
 /** A step under the guard of this lease, with an entry in the audit chain by the same step when an event is named. */

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../support/errors.js";
 import { readDescriptor, type SnapshotInfo } from "./descriptor.js";
 import type { Layout } from "./layout.js";
-import { createObjectIndex, loadIndexParts } from "./objects/object-index.js";
+import { loadIndexParts } from "./objects/load-index.js";
+import { createObjectIndex } from "./objects/object-index.js";
 import { type ObjectReader, openObjectReader } from "./objects/object-reader.js";
 import { isSnapshotId, parseIdPart } from "./snapshot-id.js";
 

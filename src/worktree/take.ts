@@ -29,7 +29,7 @@ import { checkCache } from "./capture/stat-cache.js";
 import { type ConsistencyLevel, type Descriptor, ENGINE, type SnapshotInfo, writeDescriptor } from "./descriptor.js";
 import { readHead, writeHead } from "./heads.js";
 import type { Layout } from "./layout.js";
-import { loadIndexParts } from "./objects/object-index.js";
+import { loadIndexParts } from "./objects/load-index.js";
 import { claimObjects, pinObjects } from "./pins.js";
 import { payloadOf, type WorktreeRecord } from "./registry.js";
 import { sealText } from "./sealed-file.js";
@@ -100,7 +100,8 @@ export async function take(site: Site, request: TakeRequest, committer: Committe
 function announce(folder: string, id: string, worktree: WorktreeRecord, { clock, owner }: Site): void {
   const begunAt = new Date(clock().wallMs).toISOString();
   const intent = { snapshot_id: id, worktree_id: worktree.worktree_id, owner, begun_at: begunAt };
-  replaceFile(join(folder, "intent.json"), Buffer.from(sealText(intent)), true);
+  // Not synced: what a power cut takes of a folder in staging/ nobody misses.
+  replaceFile(join(folder, "intent.json"), Buffer.from(sealText(intent)), false);
 }
 
 async function stage(site: Site, request: TakeRequest, snapshotId: string, folder: string): Promise<Captured> {

@@ -10,6 +10,8 @@ const BATCH_JOBS = 64;
 const BATCH_BYTES = 4 << 20;
 const AHEAD = 2;
 const MOST_THREADS = 4;
+/** A thread keeps next to nothing: what it throws away need not lie about for long. */
+const LITTLE = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
 
 interface Failure {
   readonly code: "E_IO" | "E_STORE_CORRUPT";
@@ -78,7 +80,7 @@ export function createCrew<Setup extends object, Job, Result>(
   const isFull = (): boolean => underWay() >= most * AHEAD;
 
   const start = (): void => {
-    const worker = new Worker(module, { workerData: setup(crew.length + 1), execArgv: [] });
+    const worker = new Worker(module, { workerData: setup(crew.length + 1), execArgv: [], resourceLimits: LITTLE });
     const thread: Thread = { worker, batches: 0 };
     worker.on("message", (message: FromThread<Result>) => {
       if ("failed" in message) {

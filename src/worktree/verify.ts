@@ -12,8 +12,10 @@ import { checkCache } from "./capture/stat-cache.js";
 import type { SnapshotInfo } from "./descriptor.js";
 import type { Layout } from "./layout.js";
 import { entriesOf, readManifest } from "./manifest/manifest-reader.js";
-import { INDEX_RECORD_BYTES, PACK_HEAD, RECORD_HEAD_BYTES } from "./objects/object-format.js";
-import { createObjectIndex, loadIndexParts, type ObjectIndex } from "./objects/object-index.js";
+import { loadIndexParts } from "./objects/load-index.js";
+import { createMarks } from "./objects/marks.js";
+import { PACK_HEAD, RECORD_HEAD_BYTES } from "./objects/object-format.js";
+import { createObjectIndex, type ObjectIndex } from "./objects/object-index.js";
 import { type ObjectReader, openObjectReader } from "./objects/object-reader.js";
 import { readSealed } from "./sealed-file.js";
 import { allIds, folderOf, getSnapshot, objectFolders } from "./snapshots.js";
@@ -69,7 +71,7 @@ type Find = (snapshotId: string | null, path: string, error: unknown) => void;
 
 function createChecker(reader: ObjectReader, find: Find) {
   /** A mark for each object that was read: each is read once. */
-  const seen = reader.index.parts.map(({ records }) => new Uint8Array(records.byteLength / INDEX_RECORD_BYTES));
+  const seen = createMarks(reader.index.parts);
   const bad = new Map<string, HoldfastError>();
   const counted = { objects: 0, bytes: 0 };
 
@@ -78,13 +80,12 @@ function createChecker(reader: ObjectReader, find: Find) {
     const known = bad.get(sha256);
     if (known !== undefined) throw known;
     try {
-      const { part, record, length } = reader.place(sha256);
-      if (seen[part]?.[record] === 1) return;
+      const place = reader.place(sha256);
+      if (seen.has(place)) return;
       for (const _piece of reader.pieces(sha256));
-      const marks = seen[part];
-      if (marks !== undefined) marks[record] = 1;
+      seen.set(place);
       counted.objects += 1;
-      counted.bytes += length;
+      counted.bytes += place.length;
     } catch (error) {
       if (error instanceof HoldfastError) bad.set(sha256, error);
       throw error;
@@ -133,7 +134,7 @@ function createChecker(reader: ObjectReader, find: Find) {
             path = object.path;
             end += RECORD_HEAD_BYTES + object.length;
           }
-          if (seen[part]?.[object.record] === 1 || bad.has(object.sha256)) continue;
+          if (seen.has(object) || bad.has(object.sha256)) continue;
           try {
             checkPlace(reader, object.sha256, object.part);
           } catch (error) {

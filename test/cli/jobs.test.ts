@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ended, openScene, type Scene } from "./command.js";
+import { ended, type Json, linesOf, openScene, type Scene } from "./command.js";
 
 let scene: Scene;
 beforeAll(async () => {
@@ -11,12 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const add = async (...words: string[]) =>
-  JSON.parse((await scene.run(["job", "add", "--json", ...words])).stdout).data.job;
+const add = async (to: Scene, ...words: string[]) =>
+  JSON.parse((await to.run(["job", "add", "--json", ...words])).stdout).data.job;
 
 describe("JOB-7: jobs as commands", () => {
   it("are added, listed, shown, run, waited for, and keep what they printed", async () => {
     const good = await add(
+      scene,
       "sh",
       "--project",
       "alpha",
@@ -32,8 +33,8 @@ describe("JOB-7: jobs as commands", () => {
       locks: [{ resource: "project:alpha/map:m1", mode: "read" }],
       unmet_needs: ["commands"],
     });
-    const bad = await add("sh", "--project", "alpha", "--attempts", "1", "--", "sh", "-c", "echo why; exit 3");
-    const later = await add("sh", "--project", "beta", "--delay", "1h", "--", "true");
+    const bad = await add(scene, "sh", "--project", "alpha", "--attempts", "1", "--", "sh", "-c", "echo why; exit 3");
+    const later = await add(scene, "sh", "--project", "beta", "--delay", "1h", "--", "true");
     const page = await scene.data(["job", "list", "--limit", "2"]);
     expect(page).toMatchObject({ jobs: [{ id: good.id }, { id: bad.id }], next: bad.id });
     const rest = await scene.data(["job", "list", "--limit", "2", "--after", String(page.next)]);
@@ -50,7 +51,7 @@ describe("JOB-7: jobs as commands", () => {
     expect((await scene.run(["job", "logs", String(good.id)])).stdout).toBe("hi\n");
     expect((await scene.run(["job", "show", String(bad.id)])).stdout).toContain("sh ended with 3: why");
 
-    const hanging = await add("sh", "--project", "alpha", "--", "sh", "-c", "sleep 600");
+    const hanging = await add(scene, "sh", "--project", "alpha", "--", "sh", "-c", "sleep 600");
     const begun = async () => (await scene.data(["job", "show", String(hanging.id)])).job.state;
     await expect.poll(begun, { timeout: 240_000 }).toBe("running");
     await scene.data(["job", "cancel", String(hanging.id)]);
@@ -72,7 +73,7 @@ describe("JOB-7: jobs as commands", () => {
     const worker = scene.start(["worker", "--grace", "0"]);
     const over = ended(worker);
     const ids = [];
-    for (let at = 0; at < 5; at += 1) ids.push((await add("sh", "--project", "many", "--", "sleep", "600")).id);
+    for (let at = 0; at < 5; at += 1) ids.push((await add(scene, "sh", "--project", "many", "--", "sleep", "600")).id);
     const running = async () => (await scene.data(["job", "list", "--state", "running"])).jobs.length;
     await expect.poll(running, { timeout: 240_000 }).toBe(3);
     worker.kill("SIGTERM");
@@ -81,6 +82,27 @@ describe("JOB-7: jobs as commands", () => {
     expect(jobs.map((job: { state: string; attempts: number }) => `${job.state} ${job.attempts}`)).toEqual(
       ids.map(() => "ready 0"),
     );
+  });
+
+  it("job list --watch tells of changes, a line each", async () => {
+    const own = await openScene();
+    const watching = own.start(["job", "list", "--watch", "--json", "--project", "seen"]);
+    const over = ended(watching);
+    const lines = linesOf(watching);
+    const until = async (isThere: (lane: Json | undefined) => boolean): Promise<void> => {
+      for (let lane: Json | undefined, isFirst = true; isFirst || !isThere(lane); isFirst = false)
+        [lane] = JSON.parse((await lines.next()).value ?? "").lanes;
+    };
+    await until((lane) => lane === undefined);
+    const job = await add(own, "sh", "--project", "seen", "--", "sleep", "600");
+    await until((lane) => lane?.running === 0 && lane.ready === 1);
+    const worker = own.start(["worker", "--grace", "0"]);
+    const stopped = ended(worker);
+    await until((lane) => lane?.running === 1 && lane.runs[0].id === job.id);
+    for (const process of [watching, worker]) process.kill("SIGTERM");
+    expect([(await over).exit, (await stopped).exit]).toEqual([0, 0]);
+    expect(await own.json(["job", "list", "--watch", "--state", "done"])).toMatchObject({ ok: false, exit: 64 });
+    await own.close();
   });
 
   it("refuses what is odd, with the field", async () => {

@@ -8,6 +8,17 @@ import { isInGroup } from "../../src/support/process-table.js";
 import { Place, type StoreKind } from "./place.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/job-worker.mjs", import.meta.url));
+const CHECKER = fileURLToPath(new URL("../fixtures/job-checker.mjs", import.meta.url));
+
+interface Report {
+  /** How often it has looked. */
+  readonly looks: number;
+  readonly found: readonly string[];
+}
+
+export interface Checker {
+  report(): Promise<Report>;
+}
 
 interface Begun {
   readonly pid: number;
@@ -17,10 +28,11 @@ interface Begun {
 
 export class Crew implements AsyncDisposable {
   readonly place: Place;
-  readonly #workers: ChildProcess[] = [];
+  readonly #processes: ChildProcess[] = [];
+  readonly #names = new Map<ChildProcess, string>();
 
-  constructor(on: StoreKind) {
-    this.place = new Place(on);
+  constructor(on: StoreKind, store?: Promise<string>) {
+    this.place = new Place(on, undefined, store);
   }
 
   /** Where runs say that they began. */
@@ -28,10 +40,35 @@ export class Crew implements AsyncDisposable {
     return join(this.place.dir, "begun");
   }
 
-  async start(lease = "3s"): Promise<ChildProcess> {
-    const child = fork(WORKER, [await this.place.store(), lease, this.file], { stdio: "ignore" });
-    this.#workers.push(child);
+  async start(lease = "3s", env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+    const child = await this.#fork(WORKER, env, lease, this.file);
+    const [{ name }] = (await once(child, "message")) as [{ name: string }];
+    this.#names.set(child, name);
+    return child;
+  }
+
+  /** The name under which this one has its slots. */
+  nameOf(worker: ChildProcess): string {
+    return this.#names.get(worker) ?? "";
+  }
+
+  /** A process that looks all along for what must not be. */
+  async startChecker(): Promise<Checker> {
+    const child = await this.#fork(CHECKER, {});
     await once(child, "message");
+    return {
+      async report() {
+        child.send("report");
+        const [report] = (await once(child, "message")) as [Report];
+        return report;
+      },
+    };
+  }
+
+  async #fork(module: string, env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<ChildProcess> {
+    const options = { stdio: "ignore", env: { ...process.env, ...env } } as const;
+    const child = fork(module, [await this.place.store(), ...words], options);
+    this.#processes.push(child);
     return child;
   }
 
@@ -54,7 +91,7 @@ export class Crew implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) {
+    for (const worker of this.#processes) {
       if (worker.exitCode !== null || worker.signalCode !== null) continue;
       const over = once(worker, "exit");
       worker.kill("SIGKILL");

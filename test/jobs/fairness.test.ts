@@ -66,6 +66,30 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(share).toBeLessThan(1.4);
   });
 
+  it("one turn with much room begins what as many turns with room for one would", async () => {
+    const begun: number[][] = [];
+    for (const rooms of [[12, 60], Array<number>(72).fill(1)]) {
+      await using place = new Place(on);
+      const hands = await place.hands();
+      await hands.setCaps({ maxCpuJobs: 5 });
+      await hands.setProject("heavy", { weight: 4 });
+      await hands.setProject("capped", { cap: 3, mapCap: 1 });
+      for (const project of ["light", "heavy", "capped"]) {
+        await hands.addMany(8, { project });
+        await hands.addMany(3, { project, class: "cpu" });
+        await hands.add({ project, priority: 7 }, "other");
+        await hands.add({ project, map: "m1", priority: 9 });
+        await hands.add({ project, map: "m2", priority: 5 });
+      }
+      const each = [];
+      for (const room of rooms) each.push(...(await hands.turn({ room, has: ["kind:k", "kind:other"] })));
+      begun.push(each.map(({ job }) => job.id));
+    }
+    const [together, oneByOne] = begun;
+    expect(together?.length).toBeGreaterThan(20);
+    expect(together).toEqual(oneByOne);
+  });
+
   it("a project at its cap holds nobody back, and goes on where it was", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

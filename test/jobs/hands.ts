@@ -13,6 +13,8 @@ import type { Key } from "../../src/lock/key.js";
 import type { Script } from "../../src/store/contract.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
 
+/** Changes that end a run. */
+export const ENDS: ReadonlySet<string> = new Set(["done", "failed", "cancelled", "handed back"]);
 const DONE: Ending = { kind: "done", result: null };
 
 export class Hands {
@@ -93,9 +95,19 @@ export class Hands {
 
   /** What the record says of a job. */
   async entries(id: number): Promise<Readonly<Record<string, unknown>>[]> {
+    return (await this.#record(id)).map(({ details }) => details);
+  }
+
+  /** The numbers of its runs that ended, as often as they did. */
+  async ends(id: number): Promise<(number | null)[]> {
+    const ends = (await this.#record(id)).filter(({ details }) => ENDS.has(String(details.change)));
+    return ends.map(({ fencing_token: fence }) => fence);
+  }
+
+  async #record(id: number) {
     const page = { tree: "jobs" as Key, afterSeq: 0, limit: 1_000 };
     const entries = await this.#holdfast.home.store.reader.audit(page);
-    return entries.filter(({ resource }) => resource === `jobs/${id}`).map(({ details }) => details);
+    return entries.filter(({ resource }) => resource === `jobs/${id}`);
   }
 
   get isOnServer(): boolean {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { JobRun } from "../../src/jobs/model.js";
+import { COUNTERS, FORGOTTEN, STATELESS } from "../fixtures/job-invariants.mjs";
 import type { Hands } from "./hands.js";
 import { Place, type StoreKind } from "./place.js";
 
@@ -159,19 +160,6 @@ interface Counted {
   readonly cap: number | null;
 }
 
-const COUNTERS = `
-  SELECT name, running AS counted, cap,
-    (SELECT count(*) FROM job_slots JOIN jobs USING (job) WHERE g.name = 'global' OR class = g.name) AS actual
-  FROM job_gates AS g WHERE name IN ('global', 'cpu', 'io')
-  UNION ALL
-  SELECT project, running, coalesce(cap, (SELECT cap FROM job_gates WHERE name = 'each project')),
-    (SELECT count(*) FROM job_slots JOIN jobs USING (job) WHERE project = p.project) FROM job_projects AS p
-  UNION ALL
-  SELECT project || ' maps', map_running,
-    coalesce(map_cap, (SELECT cap FROM job_gates WHERE name = 'maps of each project')),
-    (SELECT count(*) FROM job_slots JOIN jobs USING (job) WHERE project = p.project AND is_map = 1)
-  FROM job_projects AS p`;
-
 async function running(hands: Hands): Promise<Map<string, number>> {
   return new Map((await hands.rows<Counted>(COUNTERS)).map(({ name, actual }) => [name, actual]));
 }
@@ -184,11 +172,8 @@ async function noCapExceeded(hands: Hands, before: ReadonlyMap<string, number>):
 
 async function holdTrue(hands: Hands): Promise<void> {
   for (const { name, counted, actual } of await hands.rows<Counted>(COUNTERS)) expect(counted, name).toBe(actual);
-  const stateless = `SELECT job FROM jobs WHERE (state = 'running') <> (job IN (SELECT job FROM job_slots))`;
-  expect(await hands.rows(stateless), "runs = slots").toEqual([]);
-  const forgotten = `SELECT job FROM jobs JOIN job_flows USING (flow)
-    WHERE jobs.state = 'ready' AND job_flows.state NOT IN ('ready', 'parked')`;
-  expect(await hands.rows(forgotten), "ready jobs in idle flows").toEqual([]);
+  expect(await hands.rows(STATELESS), "runs = slots").toEqual([]);
+  expect(await hands.rows(FORGOTTEN), "ready jobs in idle flows").toEqual([]);
   expect(await hands.locks({ ofJobs: true }), "locks = those of the slots").toEqual(await hands.locksOfSlots());
 }
 

@@ -46,9 +46,11 @@ export class Place {
 
   readonly #stated: { readonly profiles?: Readonly<Record<string, Profile>> };
 
-  constructor(on: StoreKind, profiles?: Readonly<Record<string, Profile>>) {
+  /** With `store`, in one that is there already. */
+  constructor(on: StoreKind, profiles?: Readonly<Record<string, Profile>>, store?: Promise<string>) {
     this.#on = on;
     this.#stated = profiles === undefined ? {} : { profiles };
+    this.#store = store;
   }
 
   store(): Promise<string> {

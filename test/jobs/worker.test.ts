@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { openJobs } from "../../src/jobs/jobs.js";
+import type { JobRun } from "../../src/jobs/model.js";
 import { Settler } from "../../src/jobs/settler.js";
+import { settleAll } from "../../src/jobs/steps/settle.js";
+import { type Turn, turn } from "../../src/jobs/steps/turn.js";
 import type { Scripts } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
+import { newLeaseToken } from "../../src/support/lease-token.js";
 import { Place, STORES } from "./place.js";
 
 const WAIT = { timeoutMs: 240_000 };
@@ -50,6 +54,80 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     expect(others).toMatchObject([{ value: true }, { value: true }]);
     const states = await hands.rows<{ state: string }>("SELECT state FROM jobs ORDER BY job");
     expect(states.map(({ state }) => state)).toEqual(["running", "done", "done"]);
+  });
+
+  it("settle one run once, also when it is asked for twice in one step", async () => {
+    await using place = new Place(on);
+    const hands = await place.hands();
+    const { id } = await hands.add(P);
+    const [run] = await hands.turn();
+    const again = { job: id, fence: run?.fence ?? 0, ending: { kind: "done", result: null } } as const;
+    const { party } = (await place.holdfast()).home;
+    expect(await hands.run(() => settleAll([again, again], party))).toEqual([true, false]);
+    const changes = (await hands.entries(id)).map(({ change }) => change);
+    expect(changes).toEqual(["added", "started", "done", "came too late"]);
+    expect(await hands.rows("SELECT running FROM job_gates WHERE name = 'global'")).toEqual([{ running: 0 }]);
+  });
+
+  it("take a turn along in the same step, or none when one of them is refused", async () => {
+    await using place = new Place(on);
+    const [hands, admin, holdfast] = [await place.hands(), await place.holdfast("admin:a"), await place.holdfast()];
+    const { store, party } = holdfast.home;
+    if (store.scripts === null) throw new RangeError("no jobs");
+    await hands.add(P);
+    await hands.add({ ...P, locks: [{ resource: "k", mode: "write" }] });
+    const [plain, locked] = await hands.turn({ room: 2 });
+    await hands.add(P);
+    await hands.add(P);
+    if (plain === undefined || locked === undefined) throw new RangeError("not begun");
+    const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 30_000, party };
+    const taken: (Turn | null)[] = [];
+    const settler = new Settler(store.scripts, party, () => ({
+      script: () => turn({ ...of, newToken: newLeaseToken }),
+      over: (each) => taken.push(each),
+    }));
+    const settle = ({ job, fence }: JobRun) =>
+      settler.settle({ job: job.id, fence, ending: { kind: "done", result: null } });
+    expect(await settle(plain)).toBe(true);
+    expect(taken).toMatchObject([{ runs: [{ job: { id: 3 } }] }]);
+    await admin.break("k", { reason: "test" });
+    await expect(settle(locked)).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+    expect(taken[1]).toBe(null);
+    expect(await hands.state(4)).toBe("ready");
+  });
+
+  it("of a worker that has its hands full are the step in which it begins the next", async () => {
+    await using place = new Place(on);
+    const holdfast = await place.holdfast();
+    const { scripts } = holdfast.home.store;
+    if (scripts === null) throw new RangeError("no jobs");
+    let rides = 0;
+    const counting: Scripts = {
+      run: async (script, options) => {
+        const result = await scripts.run(script, options);
+        if (Object(result).taken?.runs.length > 0) rides += 1;
+        return result;
+      },
+      look: (script) => scripts.look(script),
+      listen: (onWake) => scripts.listen(onWake),
+    };
+    const store = Object.create(holdfast.home.store, { scripts: { value: counting } });
+    const jobs = openJobs(Object.create(holdfast, { home: { value: { ...holdfast.home, store } } }));
+    const hands = await place.hands();
+    await hands.addMany(40, P);
+    let [running, most] = [0, 0];
+    jobs.define("k", {}, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+    });
+    const worker = place.work(jobs, { concurrency: 4 });
+    const isLeft = () => hands.rows("SELECT 1 FROM jobs WHERE state <> 'done' LIMIT 1");
+    await expect.poll(isLeft, { timeout: 240_000 }).toEqual([]);
+    await worker.stop();
+    expect(most).toBe(4);
+    expect(rides).toBeGreaterThan(0);
   });
 });
 

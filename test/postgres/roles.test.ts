@@ -4,34 +4,21 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import { publish, settleUnfinished, verifyManifests } from "../../src/publish/index.js";
+import { asRole, createLoginRoles } from "./login-roles.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
 let server: TestServer;
 beforeAll(async () => {
   server = await sharedServer();
-  await administer(
-    server.url,
-    `do $$ begin create role hf_agent login in role holdfast_user; create role hf_boss login in role holdfast_admin;
-     create role hf_stranger login; exception when duplicate_object or unique_violation then null; end $$`,
-  ).catch(async () => {
-    // The roles come with the first store.
-    await newPostgresStore(server);
-    await administer(
-      server.url,
-      `do $$ begin create role hf_agent login in role holdfast_user; create role hf_boss login in role holdfast_admin;
-       create role hf_stranger login; exception when duplicate_object or unique_violation then null; end $$`,
-    );
-  });
+  await createLoginRoles(server);
 }, 240_000);
-
-const as = (url: string, role: string): string => url.replace(/\/\/[^/@]*@/, `//${role}@`);
 
 describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", () => {
   it("STORE-4: holdfast_user does everything but break, and only holdfast_admin breaks", async () => {
     const url = await newPostgresStore(server);
-    const agent = await openHoldfast({ store: as(url, "hf_agent"), owner: "user:agent", heart: "loop" });
-    const boss = await openHoldfast({ store: as(url, "hf_boss"), owner: "admin:boss", heart: "loop" });
+    const agent = await openHoldfast({ store: asRole(url, "hf_agent"), owner: "user:agent", heart: "loop" });
+    const boss = await openHoldfast({ store: asRole(url, "hf_boss"), owner: "admin:boss", heart: "loop" });
     const lease = await agent.acquire("project:alpha", { mode: "upgradeable" });
     await lease.upgrade();
     await lease.renew();
@@ -62,21 +49,21 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", (
         "create or replace function holdfast.now_ms() returns bigint language sql as 'select 0::bigint'",
         "create table holdfast.mine (a int)",
       ])
-        await expect(administer(as(url, role), statement), `${role}: ${statement}`).rejects.toMatchObject({
+        await expect(administer(asRole(url, role), statement), `${role}: ${statement}`).rejects.toMatchObject({
           code: "42501",
         });
     }
-    await expect(administer(as(url, "hf_stranger"), "select holdfast.inspect('k')")).rejects.toMatchObject({
+    await expect(administer(asRole(url, "hf_stranger"), "select holdfast.inspect('k')")).rejects.toMatchObject({
       code: "42501",
     });
-    await administer(as(url, "hf_agent"), "select holdfast.inspect('k')");
+    await administer(asRole(url, "hf_agent"), "select holdfast.inspect('k')");
   });
 
   it("PUB-2: holdfast_user publishes and settles, and does not touch the record by hand", async () => {
     const url = await newPostgresStore(server);
     const place = mkdtempSync(join(tmpdir(), "holdfast-roles-"));
     onTestFinished(() => rmSync(place, { recursive: true, force: true }));
-    const agent = await openHoldfast({ store: as(url, "hf_agent"), owner: "agent:a", heart: "loop" });
+    const agent = await openHoldfast({ store: asRole(url, "hf_agent"), owner: "agent:a", heart: "loop" });
     onTestFinished(() => agent.close());
     const { manifest } = await publish({ holdfast: agent, key: "site" }, join(place, "out"), (stage) =>
       stage.write("a", "b"),
@@ -85,7 +72,7 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", (
     expect(await verifyManifests(agent)).toMatchObject({ ok: true, files: 1 });
     expect(await settleUnfinished(agent)).toEqual([]);
     for (const statement of ["select * from holdfast.manifests", "delete from holdfast.manifest_files"])
-      await expect(administer(as(url, "hf_agent"), statement)).rejects.toMatchObject({ code: "42501" });
+      await expect(administer(asRole(url, "hf_agent"), statement)).rejects.toMatchObject({ code: "42501" });
   });
 
   it("LOCK-4: nothing that a user may call reveals the hash by which a token is known", async () => {
@@ -98,7 +85,10 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", (
       "audit('k')",
       "verify('k', (holdfast.inspect('k') ->> 'fencing_token')::bigint)",
     ]) {
-      const [row] = await administer<{ told: string }>(as(url, "hf_agent"), `select holdfast.${look}::text as told`);
+      const [row] = await administer<{ told: string }>(
+        asRole(url, "hf_agent"),
+        `select holdfast.${look}::text as told`,
+      );
       expect(row?.told).toContain("agent:a");
       expect(row?.told).not.toContain(secret?.token_hash ?? "?");
     }
@@ -107,7 +97,7 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", (
   it("STORE-4: a function of a caller's own does not get in the way of ours", async () => {
     const url = await newPostgresStore(server);
     const [row] = await administer<{ kind: string }>(
-      as(url, "hf_agent"),
+      asRole(url, "hf_agent"),
       "create function pg_temp.sha256(bytea) returns bytea language sql as $$ select 'x'::bytea $$",
       "create temp table grants (resource text)",
       "create temp table trees (tree text)",

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { openJobs } from "../../src/jobs/index.js";
 import {
   findUnfinished,
   listManifests,
@@ -12,6 +13,9 @@ import {
   settleUnfinished,
   verifyManifests,
 } from "../../src/publish/index.js";
+import { createRuntimeLeases } from "../../src/runtime/leases.js";
+import { enterAll, openGuard } from "../../src/support/guard.js";
+import { comesOff } from "../comes-off.js";
 import { openCommitWire } from "../postgres/commit-wire.js";
 import { administer, databaseOf, sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
@@ -50,9 +54,9 @@ const states = async (holdfast: Holdfast): Promise<string[]> =>
   (await listManifests(holdfast)).map(({ state }) => state);
 
 /** One publish is under way, past its seal; then its holder's lease has run out and its process is gone. */
-async function leaveSealed(store: string): Promise<void> {
+async function leaveSealed(store: string, key = "site"): Promise<void> {
   const doomed = await client(store, "agent:doomed");
-  const lease = await doomed.acquire("site");
+  const lease = await doomed.acquire(key);
   const never = new Promise<never>(() => undefined);
   const isSealed = new Promise<void>((resolve) => {
     void publish(lease, target, page("new"), {
@@ -64,6 +68,18 @@ async function leaveSealed(store: string): Promise<void> {
   });
   await isSealed;
   await outlive(store, 240 * 3_600_000);
+}
+
+/** What the handler finds is what it was granted the lock with. */
+async function startJob(ours: Holdfast): Promise<void> {
+  const jobs = openJobs(ours);
+  const found = new Promise<string[]>((resolve) => {
+    jobs.define("look", {}, async () => resolve(await states(ours)));
+  });
+  await jobs.enqueue("look", null, { project: "alpha", locks: [{ resource: "site", mode: "write" }] });
+  const worker = jobs.work({ poll: 10, concurrency: 1 });
+  expect(await found).toEqual(["aborted"]);
+  await worker.stop();
 }
 
 describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost", () => {
@@ -104,6 +120,40 @@ describe("FENCE-5: between the check and the rename", () => {
   });
 });
 
+describe("PUB-3: an administrator who breaks the lock between check and rename", () => {
+  it("waits for the publish, which is whole and on record", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    const [ours, theirs] = [await client(store), await client(store, "admin:boss")];
+    const isSeen = async (what: string): Promise<boolean> =>
+      (await administer(store, `select 1 from pg_stat_activity where datname = current_database() and ${what}`))
+        .length > 0;
+    const guard = openGuard(join(dir, "place", ".holdfast-fence", "guard"));
+    onTestFinished(() => guard.close());
+    // The publish waits for the kernel lock for a few seconds only: on a machine that is slower it has to be begun again.
+    await comesOff(async (time) => {
+      const lease = await ours.acquire("site", { ttl: "1h" });
+      let isOver = false;
+      const publishing = codeOf(
+        publish(lease, target, page(`new-${time}`), { beforeCommit: () => enterAll([guard], "the target", 60_000) }),
+      ).finally(() => {
+        isOver = true;
+      });
+      while (!isOver && !(await isSeen("state = 'idle in transaction' and query like '%manifest_check%'")));
+      const breaking = theirs.break("site", { reason: "out of the way" });
+      while (!isOver && !(await isSeen("wait_event_type = 'Lock' and query like '%holdfast.break%'")));
+      guard.leave();
+      const told = await publishing;
+      expect(await breaking).toHaveLength(1);
+      if (told !== "done") return false;
+      expect(versionAt()).toBe(`new-${time}`);
+      return true;
+    });
+    expect(await verifyManifests(theirs)).toMatchObject({ ok: true, targets: 1 });
+    expect(await listManifests(theirs, { state: "pending" })).toEqual([]);
+    expect(await theirs.audit.verify()).toMatchObject({ ok: true });
+  });
+});
+
 describe("PUB-3: what a publisher left", () => {
   it("on another machine is left to those who see it, and the same path here is another target", async () => {
     const store = await newPostgresStore(await sharedServer());
@@ -118,6 +168,25 @@ describe("PUB-3: what a publisher left", () => {
     await publish({ holdfast: ours, key: "another/key" }, target, page("here"));
     expect(await states(ours)).toEqual(["pending", "committed"]);
     expect(await verifyManifests(ours)).toMatchObject({ ok: true, targets: 1 });
+  });
+
+  it.each([
+    ["a key below it", async (ours: Holdfast) => void (await ours.acquire("site/below"))],
+    ["a key above it, to read", async (ours: Holdfast) => void (await ours.acquire("site", { mode: "read" }))],
+    [
+      "a lease by name",
+      async (ours: Holdfast) => void (await createRuntimeLeases(ours).acquire("gates", "nightly", "1m")),
+    ],
+    ["the lock of a job", startJob],
+  ])("is settled before %s is told as granted", async (what, take) => {
+    const store = await newPostgresStore(await sharedServer());
+    await leaveSealed(
+      store,
+      what === "a lease by name" ? "runtime:gates/x" : what.includes("above") ? "site/x" : "site",
+    );
+    const ours = await client(store);
+    await take(ours);
+    expect(await states(ours)).toEqual(["aborted"]);
   });
 
   it("is settled by a process that finds the marks removed, on the machine where it was", async () => {

@@ -100,9 +100,10 @@ describe("docs/formats.md", () => {
   });
 
   it("FENCE-5 has the fields of the mark beside a target", async () => {
-    await raiseMark(join(dir, "place", "site"), 7);
-    const [name = ""] = readdirSync(join(dir, "place", ".holdfast-fence")).filter((each) => each.endsWith(".json"));
-    const written = stored<Record<string, unknown>>("place", ".holdfast-fence", name);
+    mkdirSync(join(dir, "marked"));
+    await raiseMark(join(dir, "marked", "site"), { store: "s", tree: "site", fencingToken: 7 });
+    const [name = ""] = readdirSync(join(dir, "marked", ".holdfast-fence")).filter((each) => each.endsWith(".json"));
+    const written = stored<Record<string, unknown>>("marked", ".holdfast-fence", name);
     expect(Object.keys(documented("## Mark beside a target"))).toEqual(Object.keys(written));
     expect(written).toMatchObject({ target: "site", fencing_token: 7 });
   });

@@ -1,6 +1,17 @@
 /** What comes back, and what is told when it cannot. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, linkSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openScene, outlineOf, type Scene, skippedIn, variedTree } from "./scene.js";
@@ -43,6 +54,25 @@ describe("TREE-7: everything comes back", () => {
     expect(outlineOf(join(root, "copy"))).toEqual(outlineOf(payload));
     for (const name of ["small", "large"])
       expect(statSync(join(root, "copy", name)).blocks).toBeLessThanOrEqual(statSync(join(payload, name)).blocks);
+  });
+
+  it("an edit in place reaches neither the store nor another copy, also where they share blocks", async () => {
+    const { worktrees, payload, root } = scene;
+    const edit = (folder: string): void => {
+      const fd = openSync(join(folder, "large"), "r+");
+      writeSync(fd, "edited", 1_000_000);
+      closeSync(fd);
+    };
+    scene.write({ large: Buffer.alloc(2_500_000, "x"), small: "small" });
+    chmodSync(join(payload, "large"), 0o640);
+    const before = outlineOf(payload);
+    const { snapshot_id: id } = await worktrees.take("main");
+    await worktrees.restore.toNew(id, join(root, "one"));
+    edit(payload);
+    edit(join(root, "one"));
+    await worktrees.restore.toNew(id, join(root, "two"));
+    expect(outlineOf(join(root, "two"))).toEqual(before);
+    expect(await worktrees.verify(null)).toMatchObject({ ok: true });
   });
 
   it.runIf(process.platform === "linux")(

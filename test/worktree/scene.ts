@@ -18,6 +18,9 @@ import { dirname, join } from "node:path";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { openWorktrees, type Worktrees } from "../../src/worktree/index.js";
 
+/** Memory, unless said otherwise: such as a file system that shares blocks between files. */
+const PLACE = process.env.HOLDFAST_TEST_TREES ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+
 export interface Scene {
   readonly root: string;
   readonly payload: string;
@@ -34,7 +37,7 @@ export async function openScene({
   mode = "exclusive" as "exclusive" | "shared",
   sharedInPlace = false,
 } = {}): Promise<Scene> {
-  const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "holdfast-tree-"));
+  const root = mkdtempSync(join(PLACE, "holdfast-tree-"));
   const opened: Holdfast[] = [];
   const open = async (owner: string) => {
     // What a killed process held is free at once: by default a worktree's lock is only by the end of its lease.

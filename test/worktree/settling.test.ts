@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import { openWorktrees } from "../../src/worktree/index.js";
 import { outlineOf } from "./scene.js";
-import { type Interrupted, killSettling, lastPut, prepareInterrupted } from "./settling.js";
+import { firstMark, type Interrupted, killSettling, lastPut, prepareInterrupted } from "./settling.js";
 import { copyOf } from "./sweep.js";
 
 describe("TREE-8: a restore in place that was killed half way", () => {
@@ -20,6 +20,12 @@ describe("TREE-8: a restore in place that was killed half way", () => {
 
   it("is undone by --revert, also when that is killed and asked for again", { timeout: 300_000 }, async () => {
     expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);
+  });
+
+  it("is on record once, also when it is killed before it knows", { timeout: 300_000 }, async () => {
+    const marks = (calls: readonly string[]): readonly number[] => [firstMark(calls)];
+    expect(scene.calls.settle[firstMark(scene.calls.settle) - 1]).toMatch(/^openSync .*applied\.new/);
+    expect(await killSettling(scene, "settle", marks)).toBe(1);
   });
 
   it("is settled in a copy of the workspace without a touch of the original", { timeout: 300_000 }, async () => {

@@ -44,6 +44,11 @@ export async function prepareInterrupted(): Promise<Interrupted> {
   return { stage, newRoot, calls: { settle: await callsOf("settle"), revert: await callsOf("revert") } };
 }
 
+/** The mark that all is in place: the entry is on record, and nobody knows it yet. */
+export function firstMark(calls: readonly string[]): number {
+  return calls.findIndex((call) => /applied/.test(call)) + 1;
+}
+
 /** The last file that is put in place: the verb has decided, and is not done. */
 export function lastPut(calls: readonly string[]): number {
   return calls.findLastIndex((call) => PUT.test(call)) + 1;
@@ -89,6 +94,9 @@ async function settleWhole(root: string, verb: Settling): Promise<readonly unkno
     // What the killed one held is free, and nothing else is held.
     await (await holdfast.acquire("worktree:main")).release();
     expect(await holdfast.list()).toEqual([]);
+    const told = (await holdfast.audit.list({ event: "restore" })).map(({ details }) => details.restore_id);
+    expect(told).toHaveLength(verb === "revert" ? 2 : 1);
+    expect(new Set(told).size).toBe(told.length);
     expect((await worktrees.verify(null)).findings).toEqual([]);
     await worktrees.check({ repair: true });
     return await worktrees.check();

@@ -1,6 +1,6 @@
 /** `holdfast job wait ID`. */
 import type { Context, Outcome } from "../context.js";
-import { jobIdOf, jobOutcome, openTheJobs } from "../jobs.js";
+import { jobIdOf, jobOutcome, jobProgress, openTheJobs } from "../jobs.js";
 import { openProgress } from "../progress.js";
 import { waitingFor } from "../waiting.js";
 
@@ -15,8 +15,7 @@ export async function run(context: Context): Promise<Outcome> {
     const job = await waitingFor(context, `the end of job ${id}`, (signal) =>
       jobs.wait(id, {
         signal,
-        onProgress: ({ state, progress: value }) =>
-          progress.show(`job ${id} is ${state}${value === null ? "" : `: ${JSON.stringify(value)}`}`),
+        onProgress: (job) => progress.show(jobProgress(job)),
       }),
     );
     return { ...jobOutcome("waited for", job), exit: job.state === "done" ? 0 : NOT_DONE };

@@ -1,12 +1,13 @@
 /**
- * `holdfast lock watch [KEY]`. On a terminal the table is drawn over, every second and at every change, on a screen of its
- * own that goes away at the end. Elsewhere a line a change. Renewals are no changes.
+ * `holdfast lock watch [KEY]`. On a terminal the table is drawn over, every second and at every change. Elsewhere a line a
+ * change. Renewals are no changes.
  */
 import type { Holdfast } from "../../lease/holdfast.js";
 import type { GrantRecord } from "../../lock/grant.js";
 import { sleep } from "../../support/deadline.js";
 import type { Context, Outcome } from "../context.js";
 import { grantTable, leftOf, waiterTable } from "../grants-text.js";
+import { showLive } from "../live-screen.js";
 import { clockTime } from "../moments.js";
 import type { Screen } from "../screen.js";
 
@@ -49,25 +50,11 @@ function brief(grants: readonly GrantRecord[]): string {
     .join("; ");
 }
 
-const ENTER = "\u001b[?1049h\u001b[?25l";
-const LEAVE = "\u001b[?25h\u001b[?1049l";
-const HOME = "\u001b[H";
-const REST_OF_LINE = "\u001b[K";
-const REST_OF_SCREEN = "\u001b[J";
-
 async function live(holdfast: Holdfast, key: string | undefined, screen: Screen, signal: AbortSignal): Promise<void> {
-  screen.write(ENTER);
-  const redraw = (): void => void draw(holdfast, key, screen).catch(() => undefined);
-  process.stdout.on("resize", redraw);
-  try {
-    while (!signal.aborted) {
-      await draw(holdfast, key, screen);
-      await untilChange(holdfast, key, signal);
-    }
-  } finally {
-    process.stdout.off("resize", redraw);
-    screen.write(LEAVE);
-  }
+  await showLive(screen, signal, {
+    lines: () => picture(holdfast, key, screen),
+    untilChange: () => untilChange(holdfast, key, signal),
+  });
 }
 
 /** Returns at the next change, or when the countdown is to be drawn anew. */
@@ -80,8 +67,7 @@ async function untilChange(holdfast: Holdfast, key: string | undefined, signal: 
   stop.abort();
 }
 
-async function draw(holdfast: Holdfast, key: string | undefined, screen: Screen): Promise<void> {
-  const rows = (process.stdout.rows || 24) - 1;
+async function picture(holdfast: Holdfast, key: string | undefined, screen: Screen): Promise<string[]> {
   const status = key === undefined ? null : await holdfast.inspect(key);
   const grants = status?.grants ?? (await holdfast.list({ limit: SHOWN }));
   const title = `${key ?? "all locks"}: ${grants.length} held, ${clockTime(new Date().toISOString())} (Ctrl-C ends)`;
@@ -89,6 +75,5 @@ async function draw(holdfast: Holdfast, key: string | undefined, screen: Screen)
   lines.push(...(grants.length === 0 ? ["nothing is held"] : grantTable(grants, screen).split("\n")));
   if (status !== null && status.waiters.length > 0)
     lines.push("", "in line", ...waiterTable(status.waiters, screen, 2).split("\n"));
-  if (lines.length > rows) lines.splice(rows - 1, lines.length, `… ${lines.length - rows + 1} more lines`);
-  screen.write(`${HOME}${lines.map((line) => `${line}${REST_OF_LINE}`).join("\n")}${REST_OF_SCREEN}`);
+  return lines;
 }

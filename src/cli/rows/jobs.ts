@@ -55,14 +55,21 @@ export const JOBS: readonly CommandRow[] = [
     name: "job list",
     group: "jobs",
     summary: "jobs in the order they were added, a page at a time",
-    about: ["A job whose needs no worker that is there meets is marked. --state failed lists the dead letters."],
+    about: [
+      "A job whose needs no worker that is there meets is marked. --state failed lists the dead letters.",
+      "--watch shows what runs and how much waits, a lane for each project: on a terminal live, else a line for each change, with --json a JSON line. Ends at Ctrl-C.",
+    ],
     flags: [
+      { name: "watch", type: "boolean", help: "what goes on, live; with --project only there" },
       { name: "project", type: "text", help: "only of this one" },
       { name: "state", type: "text", choices: STATES, help: "only these" },
       { name: "limit", type: "integer", help: "at most this many, up to 1000; default 100" },
       { name: "after", type: "integer", value: "ID", help: "go on behind this one" },
     ],
-    examples: [["holdfast job list --state failed", "what has failed for good?"]],
+    examples: [
+      ["holdfast job list --state failed", "what has failed for good?"],
+      ["holdfast job list --watch", "what goes on?"],
+    ],
     load: () => import("../commands/job-list.js"),
   },
   {

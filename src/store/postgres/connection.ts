@@ -41,8 +41,10 @@ export interface Connection {
 export interface Session {
   /** A statement of ours: fails with a coded error. */
   readonly query: Query;
-  /** The same, and numbers of 64 bits come as numbers: ours are small enough. */
-  readonly stepQuery: Query;
+  /** The same, and numbers of 64 bits come as numbers: ours are small enough. One with a name is kept by the server. */
+  readonly stepQuery: (text: string, values: readonly unknown[], name?: string) => Promise<SqlRow[]>;
+  /** Several statements of ours in one message, without values; the rows of the last. */
+  readonly together: (text: string) => Promise<SqlRow[]>;
   /** A statement of the caller's: an error in it is the caller's own, and is passed on as it is. */
   readonly callersQuery: Query;
   cut(): void;
@@ -106,16 +108,25 @@ export function connect(url: string): Connection {
     rows: <T>(text: string, values: readonly unknown[]) =>
       send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
     async transaction(work) {
-      const send = async (text: string, values: readonly unknown[] = [], types?: pg.CustomTypesConfig) => {
+      const send = async (text: string, values: readonly unknown[] = [], more: Partial<pg.QueryConfig> = {}) => {
         // One statement at a time: the other protocol would take several in one text.
-        const config = { text, values: [...values], queryMode: "extended", ...(types === undefined ? {} : { types }) };
+        const config = { text, values: [...values], queryMode: "extended", ...more };
         return (await client.query<SqlRow>(config)).rows;
       };
+      const coded = (error: unknown) => Promise.reject(toHoldfastError(error, where));
       const session: Session = {
-        query: (text, values) =>
-          send(text, values).catch((error: unknown) => Promise.reject(toHoldfastError(error, where))),
-        stepQuery: (text, values) =>
-          send(text, values, PLAIN_NUMBERS).catch((error: unknown) => Promise.reject(toHoldfastError(error, where))),
+        query: (text, values) => send(text, values).catch(coded),
+        stepQuery: (text, values, name) =>
+          send(text, values, {
+            types: PLAIN_NUMBERS,
+            ...(name !== undefined && line.isDirect === true ? { name } : {}),
+          }).catch(coded),
+        together: async (text) => {
+          const results: pg.QueryResult<SqlRow> | pg.QueryResult<SqlRow>[] = await client
+            .query<SqlRow>(text)
+            .catch(coded);
+          return [results].flat().at(-1)?.rows ?? [];
+        },
         callersQuery: (text, values) =>
           send(text, values).catch((error: unknown) => Promise.reject(toCallersError(error, where))),
         cut: () => destroy(client),

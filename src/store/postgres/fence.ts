@@ -6,11 +6,11 @@
  */
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { Fence, GrantRef } from "../contract.js";
+import type { CommitTale, Fence, GrantRef } from "../contract.js";
 import { runAtOnce } from "../run-at-once.js";
 import { call } from "./call.js";
 import type { Connection, Query } from "./connection.js";
-import { refsOf } from "./locks.js";
+import { partyOf, refsOf } from "./locks.js";
 import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
 
 export function createFence(connection: Connection, storeId: string, clock: Clock): Fence {
@@ -23,9 +23,9 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
       if (grant === undefined) throw new RangeError("verify tells a grant or fails");
       return grant;
     },
-    commit: (grants, write) =>
+    commit: (grants, write, tale) =>
       connection.transaction(async ({ query }) => {
-        await begin(query, grants, storeId);
+        await begin(query, grants, storeId, tale);
         const result = runAtOnce(write);
         try {
           await query("COMMIT");
@@ -37,10 +37,23 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
   };
 }
 
-async function begin(query: Query, grants: readonly GrantRef[], store: string): Promise<void> {
+/** With a tale the entry is there before the write: both are kept, or neither is. */
+async function begin(
+  query: Query,
+  grants: readonly GrantRef[],
+  store: string,
+  tale: CommitTale | undefined,
+): Promise<void> {
   await query("BEGIN ISOLATION LEVEL READ COMMITTED");
-  const { text, values } = call("assert_fence", { ...refsOf(grants), store });
+  const { text, values } =
+    tale === undefined
+      ? call("assert_fence", { ...refsOf(grants), store })
+      : call("assert_fence_told", { ...refsOf(grants), ...taleOf(tale), store });
   await query(text, values);
+}
+
+function taleOf({ event, details, party }: CommitTale): Record<string, unknown> {
+  return { event, details: JSON.stringify(details), ...partyOf(party) };
 }
 
 function uncertain(grants: readonly GrantRef[], cause: unknown): HoldfastError {

@@ -2,31 +2,29 @@
 import type { Contention } from "../../lock/contention.js";
 import type { Want } from "../../lock/grant.js";
 import type { Clock } from "../../support/clock.js";
-import { HoldfastError } from "../../support/errors.js";
+import { HoldfastError, isHoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
 import { once } from "../once.js";
 import { call } from "./call.js";
 import type { Connection } from "./connection.js";
 import { lockIdFor } from "./lock-ids.js";
-import type { ToldManifest } from "./manifest-records.js";
 import type { SettleLeft } from "./manifests.js";
-import { readGrants, type TellsTime, type ToldGrant } from "./records.js";
+import { readGrants, type ToldAnswer, type ToldFreshGrants, type ToldGrants } from "./records.js";
 import { UnknownOutcomes } from "./unknown-outcomes.js";
 
-type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
-type ToldFreshGrants = ToldGrants & {
-  /** Publishes that nobody finished, on these keys, above or below them. A server of an earlier version tells none. */
-  readonly left?: readonly ToldManifest[];
-};
-
-export type ToldAnswer =
-  | (ToldFreshGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
-  | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
-  | { readonly kind: "conflict"; readonly contention: Contention };
+interface Offered {
+  readonly ticketId: string;
+  readonly request: AcquireRequest;
+  /** When the last ask was sent that found it in line: nothing was given to it before. */
+  readonly askedAt: number;
+}
 
 export function createLocks(connection: Connection, storeId: string, clock: Clock, settleLeft: SettleLeft): Locks {
   const store = storeId;
   const unknown = new UnknownOutcomes(refsOfRequest);
+  /** Requests in line that may be given what they want before they ask again, by ticket. */
+  const offered = new Map<string, Offered>();
+  const { wakeUps } = connection;
 
   /** Those who wait are let in at once; the caller hears of it when it is on the disk. */
   async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
@@ -63,18 +61,31 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     return readAnswer(told, clock);
   }
 
+  async function ask(request: AcquireRequest, isListening: boolean): Promise<ToldAnswer> {
+    try {
+      return await connection.ask<ToldAnswer>((again) =>
+        acquireCall(request, again || unknown.has(request), store, isListening),
+      );
+    } catch (error) {
+      if (isHoldfastError(error, "E_STORE_UNAVAILABLE")) unknown.add(request);
+      throw error;
+    }
+  }
+
   return {
     async acquire(request) {
-      let told: ToldAnswer;
-      try {
-        told = await connection.ask((again) => acquireCall(request, again || unknown.has(request), store));
-      } catch (error) {
-        if (error instanceof HoldfastError && error.code === "E_STORE_UNAVAILABLE") unknown.add(request);
-        throw error;
-      }
+      const askedAt = clock().bootMs;
+      const isListening = wakeUps.isListening(request.party.nonce);
+      const before = request.ticketId === null ? undefined : offered.get(request.ticketId);
+      const told = (before && wakeUps.takeAnswer(before.ticketId)) ?? (await ask(request, isListening));
       unknown.settled(request);
       for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
-      return settled(told, refsOfRequest(request), request.party);
+      if (told.kind === "queued" && (before !== undefined || isListening))
+        offered.set(told.ticket_id, { ticketId: told.ticket_id, request, askedAt });
+      if (told.kind !== "granted" || before === undefined) return settled(told, refsOfRequest(request), request.party);
+      offered.delete(before.ticketId);
+      const answer = await settled(withSecret(told, request.tokenHash), refsOfRequest(request), request.party);
+      return { ...answer, since: before.askedAt };
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
       const told = await connection.ask<ToldAnswer>(() =>
@@ -125,7 +136,11 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     release,
     async leave(ticketId, wants, party, report) {
       unknown.left(ticketId);
+      const given = offered.get(ticketId);
+      offered.delete(ticketId);
       await connection.ask((again) => leaveCall(ticketId, wants, party, again ? null : report, store));
+      // From here on it is given nothing. What it was given before goes back.
+      if (given !== undefined) await release(refsOfRequest(given.request), party).catch(unlessNotHeld);
     },
     async refuse(resource, party, reasons) {
       const details = JSON.stringify(reasons);
@@ -141,7 +156,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   };
 }
 
-export function acquireCall(request: AcquireRequest, again: boolean, store: string) {
+export function acquireCall(request: AcquireRequest, again: boolean, store: string, isListening = false) {
   const { wants, party } = request;
   return call("acquire", {
     keys: wants.map((want) => want.resource),
@@ -163,7 +178,18 @@ export function acquireCall(request: AcquireRequest, again: boolean, store: stri
     lock_ids: refsOfRequest(request).map((ref) => ref.lockId),
     again,
     store,
+    is_listening: isListening,
   });
+}
+
+/** What is told to whoever listens has no secrets in it. */
+function withSecret(told: Extract<ToldAnswer, { kind: "granted" }>, tokenHash: string): ToldAnswer {
+  const grants = told.grants.map((grant) => ({ ...grant, store: { ...grant.store, token_hash: tokenHash } }));
+  return { ...told, grants };
+}
+
+function unlessNotHeld(error: unknown): void {
+  if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
 }
 
 export function leaveCall(

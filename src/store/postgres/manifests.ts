@@ -30,10 +30,17 @@
  * A COMMIT whose answer is lost is settled like a crash: the record says what became of it, and if it says pending, the
  * disk does. Every call may be sent twice.
  */
+import { treeOf } from "../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import { thisMachine } from "../../support/machine.js";
-import { assertNotOvertaken, markPlace, raiseMark, underTargetGuard } from "../../support/target-mark.js";
+import {
+  assertNotOvertaken,
+  type MarkHolder,
+  markPlace,
+  raiseMark,
+  underTargetGuard,
+} from "../../support/target-mark.js";
 import type { GrantRef, ManifestDraft, Manifests } from "../contract.js";
 import { isMade } from "../settle-on-disk.js";
 import { createSweeper } from "../sweeper.js";
@@ -102,17 +109,24 @@ export function createManifests(connection: Connection, store: string): ServerMa
     }
   };
 
+  const holderOf = ({ resource, fencingToken }: Manifest): MarkHolder => ({
+    store,
+    tree: treeOf(resource),
+    fencingToken,
+  });
+
   /** Checks, renames, and puts it on record, in one transaction. */
   const commitIn = async (
     session: Session,
-    { id, target, fencingToken }: Manifest,
+    manifest: Manifest,
     { grant, party, make }: { readonly grant: GrantRef; readonly party: Asker; make(): boolean },
   ): Promise<Manifest> => {
+    const { id, target } = manifest;
     await session.query("BEGIN ISOLATION LEVEL READ COMMITTED");
     await askIn(session, call("manifest_check", { id, ...refOf(grant), max_ms: STEP_MS, store }));
     const checkedAt = performance.now();
     const rename = (): boolean => {
-      assertNotOvertaken(target, fencingToken);
+      assertNotOvertaken(target, holderOf(manifest));
       if (performance.now() - checkedAt > TRUST_MS) throw stoodStill(target);
       return make();
     };
@@ -126,7 +140,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
   return {
     async begin(grant, party, draft) {
       const manifest = await begin(grant, party, draft);
-      await raiseMark(manifest.target, manifest.fencingToken);
+      await raiseMark(manifest.target, holderOf(manifest));
       return manifest;
     },
     async addFiles(grant, { id }, files) {

@@ -3,11 +3,13 @@
  * process, moments are told in that one too, counted back from the moment the answer came. So a clock that is wrong by an
  * hour shows wrong times of day and nothing else.
  */
+import type { Contention } from "../../lock/contention.js";
 import type { Grant, Metadata, Profile, Proof, Ticket, Want } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Mode } from "../../lock/mode.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../support/clock.js";
+import type { ToldManifest } from "./manifest-records.js";
 
 export interface TellsTime {
   /** The server's clock, in milliseconds. */
@@ -51,6 +53,17 @@ export interface ToldTicket {
   readonly upgrade_of: string | null;
   readonly wants: readonly Want[];
 }
+
+export type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
+export type ToldFreshGrants = ToldGrants & {
+  /** Publishes that nobody finished, on these keys, above or below them. A server of an earlier version tells none. */
+  readonly left?: readonly ToldManifest[];
+};
+
+export type ToldAnswer =
+  | (ToldFreshGrants & { readonly kind: "granted"; readonly ended: readonly ToldGrant[] })
+  | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
+  | { readonly kind: "conflict"; readonly contention: Contention };
 
 /** Turns moments of the server into moments of this process. Make it when the answer has come. */
 function createTranslation({ now }: TellsTime, clock: Clock): (serverMs: number) => Instant {

@@ -6,8 +6,9 @@ import { asPostgres } from "./as-postgres.js";
 import { call } from "./call.js";
 import { withinLimit } from "./caller-statements.js";
 import type { Session } from "./connection.js";
-import { acquireCall, leaveCall, partyOf, readAnswer, refsOf, type ToldAnswer } from "./locks.js";
+import { acquireCall, leaveCall, partyOf, readAnswer, refsOf } from "./locks.js";
 import type { ToldManifest } from "./manifest-records.js";
+import type { ToldAnswer } from "./records.js";
 
 /** The caller's statements in a step hold up everybody's jobs. */
 const CALLER_MS = 4_000;
@@ -99,8 +100,8 @@ export class Answers {
     if (this.#entries.length > 0) await this.#ask(call("job_tell", entriesOf(this.#entries.splice(0))));
   }
 
-  async #ask({ text, values }: Call): Promise<unknown> {
-    const [row] = await this.#session.stepQuery(text, values);
+  async #ask({ text, values, name }: Call): Promise<unknown> {
+    const [row] = await this.#session.stepQuery(text, values, name);
     return Object.values(row ?? {})[0];
   }
 

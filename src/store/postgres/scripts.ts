@@ -9,6 +9,7 @@
  * `E_COMMIT_UNCERTAIN`. A client that stops in the middle is cut off by the server after STEP_MS, and nothing of it stays.
  */
 import { randomUUID } from "node:crypto";
+import pg from "pg";
 import type { Clock } from "../../support/clock.js";
 import type { Script, Scripts } from "../contract.js";
 import { call } from "./call.js";
@@ -21,11 +22,10 @@ import { tryAgain } from "./try-again.js";
 const STEP_MS = 5_000;
 
 export function createScripts(connection: Connection, store: string, clock: Clock, settleLeft: SettleLeft): Scripts {
+  const firstStatement = `select holdfast.job_step(${STEP_MS}, ${pg.escapeLiteral(store)})`;
   const inOneStep = async <T>(session: Session, script: Script<T>, durable: boolean): Promise<Done<T>> => {
-    const { query } = session;
-    await query("BEGIN ISOLATION LEVEL READ COMMITTED");
-    const { text, values } = call("job_step", { max_ms: STEP_MS, store });
-    const [row] = await query(text, values);
+    const { query, together } = session;
+    const [row] = await together(`BEGIN ISOLATION LEVEL READ COMMITTED; ${firstStatement}`);
     const { now, id } = Object(row).job_step as { readonly now: number; readonly id: string };
     const answers = new Answers(session, now, store, clock);
     const result = await runWith(answers, script);

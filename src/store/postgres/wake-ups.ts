@@ -3,6 +3,10 @@
  * connection per process, however many wait; it is made with the first wait, and made again when it breaks. While it is
  * down nothing is heard: then the waiters poll.
  *
+ * The connection also holds an advisory lock for each client it listens for. By that the server knows that somebody is
+ * there to hear, and gives the next in line what it waits for before it has asked (sql/45-express.sql): the answer comes
+ * with the wake-up.
+ *
  * Behind a pooler nothing would be heard either, and what listens there would go on listening for whoever gets its backend
  * next: there nobody listens, and all poll.
  */
@@ -10,6 +14,7 @@ import pg from "pg";
 import type { WakeUps } from "../contract.js";
 import { createListeners } from "../listeners.js";
 import { hasPoolerInBetween } from "./pooler.js";
+import type { ToldAnswer } from "./records.js";
 
 const RECONNECT_MS = 200;
 const CONNECT_MS = 4_000;
@@ -18,6 +23,10 @@ const KEEP_UNHEARD_MS = 5_000;
 const CHANNEL = "holdfast_";
 
 export interface PostgresWakeUps extends WakeUps {
+  /** True when the server knows that this client hears what it is told. */
+  isListening(nonce: string): boolean;
+  /** The answer that came with a wake-up, once. */
+  takeAnswer(ticketId: string): ToldAnswer | undefined;
   /** Stops listening for this client. */
   forget(nonce: string): void;
   close(): void;
@@ -28,6 +37,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
   /** Clients that have waited, and whether their channel is being listened to. */
   const nonces = new Map<string, boolean>();
   const unheard = new Map<string, number>();
+  const answers = new Map<string, { readonly told: ToldAnswer; readonly at: number }>();
   let client: pg.Client | null = null;
   let isReady = false;
   let isClosed = false;
@@ -43,15 +53,20 @@ export function createWakeUps(url: string): PostgresWakeUps {
 
   const hear = ({ channel, payload = "" }: pg.Notification): void => {
     const nonce = channel.slice(CHANNEL.length);
-    if (payload === "") listeners.callAll(nonce);
-    if (payload === "" || listeners.callOne(nonce, payload)) return;
+    if (payload === "") {
+      listeners.callAll(nonce);
+      return;
+    }
     const now = performance.now();
     for (const [ticketId, at] of unheard) if (now - at > KEEP_UNHEARD_MS) unheard.delete(ticketId);
-    unheard.set(payload, now);
+    for (const [ticketId, { at }] of answers) if (now - at > KEEP_UNHEARD_MS) answers.delete(ticketId);
+    const [, ticketId = payload, told] = /^(\S+) (.*)$/s.exec(payload) ?? [];
+    if (told !== undefined) answers.set(ticketId, { told: JSON.parse(told) as ToldAnswer, at: now });
+    if (!listeners.callOne(nonce, ticketId)) unheard.set(ticketId, now);
   };
 
   const subscribe = async (to: pg.Client, nonce: string): Promise<void> => {
-    await say(to, `LISTEN "${CHANNEL}${nonce}"`);
+    await say(to, `LISTEN "${CHANNEL}${nonce}"; select pg_try_advisory_lock(${lockOf(nonce)})`);
     if (!nonces.has(nonce)) return;
     nonces.set(nonce, true);
     listeners.callAll(nonce);
@@ -102,8 +117,15 @@ export function createWakeUps(url: string): PostgresWakeUps {
       }
       return listeners.add(nonce, ticketId, onWake, !(isListening || isBehindPooler) || unheard.delete(ticketId));
     },
+    isListening: (nonce) => nonces.get(nonce) === true,
+    takeAnswer(ticketId) {
+      const answer = answers.get(ticketId);
+      answers.delete(ticketId);
+      return answer?.told;
+    },
     forget(nonce) {
-      if (nonces.delete(nonce) && client !== null) say(client, `UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
+      if (!nonces.delete(nonce) || client === null) return;
+      say(client, `select pg_advisory_unlock(${lockOf(nonce)}); UNLISTEN "${CHANNEL}${nonce}"`).catch(() => undefined);
     },
     close() {
       isClosed = true;
@@ -111,4 +133,9 @@ export function createWakeUps(url: string): PostgresWakeUps {
       client?.end().catch(() => undefined);
     },
   };
+}
+
+/** As holdfast.listener_of has it. A nonce has no quotes in it. */
+function lockOf(nonce: string): string {
+  return `hashtextextended('${CHANNEL}${nonce}', 0)`;
 }

@@ -15,6 +15,7 @@ import { evidenceOf, isRacy } from "./evidence.js";
 import { createHashPool } from "./hash-pool.js";
 import { type FileResult, hashOfFile } from "./hasher.js";
 import { createLineWriter } from "./lines.js";
+import { createLinkTable } from "./link-table.js";
 import { createCacheWriter, openCacheLookup, readCache } from "./stat-cache.js";
 import { type Seen, type Skipped, type WalkPlace, walk } from "./walk.js";
 
@@ -44,15 +45,17 @@ export interface Captured extends ManifestSummary {
 
 /** A file in line for its hash, or anything that only waits for those before it. */
 interface Waiting {
-  readonly seen: Seen;
+  /** A file has its hash in it only when that is known. */
+  readonly entry: Entry;
+  readonly full: string;
   readonly evidence: string;
   readonly racy: boolean;
+  /** Undefined: not known yet. Null: it has none. */
   sha256: string | null | undefined;
   errno: string | null;
-  readonly linkTo: string | null;
 }
 
-const MOST_WAITING = 4_096;
+const MOST_WAITING = 2_048;
 /** A pause for the event loop after this many entries. */
 const BREATH = 1_000;
 
@@ -60,7 +63,6 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
   const { folder, clock, mustBeQuiet } = request;
   const waiting: Waiting[] = [];
   const byNumber = new Map<number, Waiting>();
-  const firstOf = new Map<string, string>();
   const skippedDigest = createHash("sha256");
   let skipped = 0;
   let read = 0;
@@ -68,22 +70,23 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
   let bytes = 0;
   let changed: string | null = null;
 
-  const count = ({ stats }: Seen): void => {
+  const count = (size: number): void => {
     files += 1;
-    bytes += Number(stats.size);
+    bytes += size;
   };
   const pool = createHashPool({ folder, parts: request.parts }, request.threads, (result: FileResult) => {
-    const entry = byNumber.get(result.number);
+    const each = byNumber.get(result.number);
     byNumber.delete(result.number);
-    if (entry === undefined) return;
-    entry.sha256 = result.sha256;
-    entry.errno = result.errno;
-    count(entry.seen);
+    if (each === undefined) return;
+    each.sha256 = result.sha256;
+    each.errno = result.errno;
+    count(result.size);
     request.onProgress(files, bytes);
   });
   const manifest = createManifestWriter(join(folder, "manifest"), (sha256, content) => pool.store(sha256, content));
   const cache = createCacheWriter(join(folder, "cache"), request.snapshotId);
   const skips = createLineWriter(join(folder, "skipped"));
+  const links = createLinkTable(join(folder, "links.new"));
 
   const skip = ({ path, why }: Omit<Skipped, "kind">): void => {
     skipped += 1;
@@ -92,16 +95,17 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
     skips.add(line);
   };
   const write = (each: Waiting): void => {
-    const { seen, sha256, errno, evidence, racy } = each;
-    if (seen.kind === "file" && each.linkTo === null && sha256 === null) {
+    const { entry, full, sha256 = null, errno, evidence, racy } = each;
+    const { path } = entry;
+    if (entry.kind === "file" && sha256 === null) {
       const isGone = errno === null || errno === "ENOENT";
-      if (mustBeQuiet && !isGone) throw unreadable(seen, errno);
-      if (isGone) changed ??= seen.path;
-      skip({ path: seen.path, why: isGone ? "it changed while it was read" : `unreadable: ${errno}` });
+      if (mustBeQuiet && !isGone) throw unreadable(full, errno);
+      if (isGone) changed ??= path;
+      skip({ path, why: isGone ? "it changed while it was read" : `unreadable: ${errno}` });
       return;
     }
-    manifest.add(entryOf(each));
-    cache.add({ evidence, racy, sha256: sha256 ?? null, path: seen.path });
+    manifest.add(entry.kind === "file" ? { ...entry, sha256: sha256 ?? "" } : entry);
+    cache.add({ evidence, racy, sha256, path });
   };
   /** Writes what has its hash, from the front, up to the first that has not. */
   const flush = (): void => {
@@ -130,29 +134,26 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
         skip(seen);
         continue;
       }
-      const linkTo = seen.kind === "file" ? linkOf(seen, firstOf) : null;
+      const { full } = seen;
+      const entry = entryOf(seen, seen.kind === "file" ? links.firstOf(seen) : null);
       const evidence = evidenceOf(seen);
-      const entry: Waiting = { seen, evidence, racy: isRacy(seen, lookedAt), sha256: null, errno: null, linkTo };
-      if (seen.kind === "file" && linkTo === null) {
-        const line = known.find(seen.path);
+      const each: Waiting = { entry, full, evidence, racy: isRacy(seen, lookedAt), sha256: null, errno: null };
+      if (entry.kind === "file") {
+        const { path, size } = entry;
+        const line = known.find(path);
         if (line !== null && !line.racy && line.sha256 !== null && line.evidence === evidence) {
-          entry.sha256 = line.sha256;
-          count(seen);
+          each.sha256 = line.sha256;
+          count(size);
         } else {
-          entry.sha256 = undefined;
-          byNumber.set(number, entry);
+          each.sha256 = undefined;
+          byNumber.set(number, each);
           read += 1;
-          const isFull = pool.add({
-            number,
-            full: seen.full,
-            size: Number(seen.stats.size),
-            ino: String(seen.stats.ino),
-          });
+          const isFull = pool.add({ number, full, size, ino: String(seen.stats.ino) });
           if (isFull !== null) await isFull;
         }
       }
-      if (waiting.length === 0 && entry.sha256 !== undefined) write(entry);
-      else waiting.push(entry);
+      if (waiting.length === 0 && each.sha256 !== undefined) write(each);
+      else waiting.push(each);
       if (waiting.length >= MOST_WAITING) {
         flush();
         if (waiting.length >= MOST_WAITING) await pool.drain();
@@ -164,24 +165,16 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
     const summary = manifest.finish();
     cache.finish();
     skips.finish(true);
+    links.finish();
     await pool.finish();
     changed ??= await lookAgain(request, folder);
     if (mustBeQuiet && changed !== null) throw notQuiet(changed);
     return { ...summary, skipped, skippedHash: skippedDigest.digest("hex"), read, changed };
   } catch (error) {
-    for (const file of [manifest, cache, skips]) file.abandon();
+    for (const file of [manifest, cache, skips, links]) file.abandon();
     await pool.abandon().catch(() => undefined);
     throw error;
   }
-}
-
-/** The path a hard link was met at first, or null for the first of them. */
-function linkOf({ path, stats }: Seen, firstOf: Map<string, string>): string | null {
-  if (stats.nlink < 2n) return null;
-  const inode = `${stats.dev}:${stats.ino}`;
-  const first = firstOf.get(inode);
-  if (first === undefined) firstOf.set(inode, path);
-  return first ?? null;
 }
 
 /** The microsecond it lies in, also before 1970. */
@@ -190,14 +183,14 @@ function microseconds(ns: bigint): number {
   return Number(us * 1_000n > ns ? us - 1n : us);
 }
 
-function entryOf({ seen: { kind, path, stats, target }, sha256, linkTo }: Waiting): Entry {
+function entryOf({ kind, path, stats, target }: Seen, linkTo: string | null): Entry {
   const mode = Number(stats.mode & 0o7777n);
   const mtimeUs = microseconds(stats.mtimeNs);
   if (kind === "folder") return { kind, path, mode, mtimeUs };
   if (kind === "symlink") return { kind, path, mtimeUs, target };
   if (linkTo !== null) return { kind: "hardlink", path, to: linkTo };
   const size = Number(stats.size);
-  return { kind, path, mode, mtimeUs, size, sha256: sha256 ?? "", hasHoles: stats.blocks * 512n < stats.size };
+  return { kind, path, mode, mtimeUs, size, sha256: "", hasHoles: stats.blocks * 512n < stats.size };
 }
 
 /** Walks once more beside the cache that was just written. The first path that is not as it was, or null. */
@@ -249,7 +242,7 @@ function notQuiet(path: string): HoldfastError {
   );
 }
 
-function unreadable({ full }: Seen, errno: string): HoldfastError {
+function unreadable(full: string, errno: string): HoldfastError {
   return new HoldfastError("E_IO", `cannot read ${full}: ${errno}`, {
     details: { path: full, errno },
     next: [`Give this user the right to read ${full}, name it in .holdfastignore, or take a best_effort snapshot.`],

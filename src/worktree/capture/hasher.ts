@@ -8,6 +8,7 @@ import {
   type BigIntStats,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -23,6 +24,7 @@ import { ioError } from "../../support/errors.js";
 import { LARGE_BYTES, largePath } from "../objects/object-format.js";
 import { createObjectIndex, type IndexPart } from "../objects/object-index.js";
 import { createPackWriter } from "../objects/pack-writer.js";
+import { createReflink } from "../objects/reflink.js";
 
 export interface FileJob {
   readonly number: number;
@@ -58,7 +60,7 @@ export interface HasherPlace {
 const CHUNK_BYTES = 1 << 20;
 /** A block of zeros this long in a file with holes stays a hole. */
 const HOLE_BYTES = 1 << 12;
-const ZEROS = Buffer.alloc(CHUNK_BYTES);
+const ZEROS = Buffer.alloc(HOLE_BYTES);
 /** What a file that vanished or is not ours to read gives; any other errno is a failure of the disk. */
 const UNREADABLE = new Set(["ENOENT", "EACCES", "EPERM", "ELOOP", "ENOTDIR", "ENXIO"]);
 
@@ -66,6 +68,7 @@ export function createHasher({ folder, thread, parts }: HasherPlace): Hasher {
   const index = createObjectIndex(parts);
   const pack = createPackWriter(folder, thread);
   const buffer = Buffer.allocUnsafe(LARGE_BYTES);
+  const reflink = createReflink();
 
   const store = (sha256: Buffer, content: Buffer): void => {
     if (!pack.has(sha256) && index.find(sha256) === null) pack.add(sha256, content);
@@ -86,7 +89,10 @@ export function createHasher({ folder, thread, parts }: HasherPlace): Hasher {
   const hashLarge = (fd: number, stats: BigIntStats): Buffer | null => {
     const fresh = join(folder, `large-${thread}.new`);
     const size = Number(stats.size);
-    const sha256 = copyLarge(fd, fresh, size, stats.blocks * 512n < stats.size);
+    // By its descriptor: under its path may be another file by now.
+    const sha256 = reflink(`/proc/self/fd/${fd}`, fresh)
+      ? hashClone(fresh, size)
+      : copyLarge(fd, fresh, size, stats.blocks * 512n < stats.size);
     if (sha256 === null || pack.has(sha256) || index.find(sha256) !== null) {
       unlinkSync(fresh);
       return sha256;
@@ -121,9 +127,29 @@ export function createHasher({ folder, thread, parts }: HasherPlace): Hasher {
         closeSync(fd);
       }
     },
-    finish: () => pack.finish(),
-    abandon: () => pack.abandon(),
+    finish() {
+      pack.finish();
+      index[Symbol.dispose]();
+    },
+    abandon() {
+      pack.abandon();
+      index[Symbol.dispose]();
+    },
   };
+}
+
+/** Of a clone nobody else knows. Null when the file has not the length it had. */
+function hashClone(path: string, size: number): Buffer | null {
+  const fd = openSync(path, "r");
+  try {
+    if (fstatSync(fd).size !== size) return null;
+    const sha256 = hashOf(fd);
+    fchmodSync(fd, 0o444);
+    fsyncSync(fd);
+    return sha256;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Copies and hashes in one pass. Null when the file has not the length it had. */
@@ -165,12 +191,15 @@ export function writePiece(fd: number, piece: Buffer, at: number, hasHoles: bool
 export function hashOfFile(path: string): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    const digest = createHash("sha256");
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let count = readSync(fd, chunk); count > 0; count = readSync(fd, chunk))
-      digest.update(chunk.subarray(0, count));
-    return digest.digest("hex");
+    return hashOf(fd).toString("hex");
   } finally {
     closeSync(fd);
   }
+}
+
+function hashOf(fd: number): Buffer {
+  const digest = createHash("sha256");
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  for (let count = readSync(fd, chunk); count > 0; count = readSync(fd, chunk)) digest.update(chunk.subarray(0, count));
+  return digest.digest();
 }

@@ -10,6 +10,9 @@ export interface IgnoreRules {
   ignores(path: string, isFolder: boolean): boolean;
 }
 
+/** The package remembers every path it was asked about: it is made anew before that is much. */
+const MOST_ASKED = 10_000;
+
 const NOTHING: IgnoreRules = { ignores: () => false };
 
 export function readIgnoreRules(payload: string): IgnoreRules {
@@ -22,6 +25,14 @@ export function readIgnoreRules(payload: string): IgnoreRules {
     throw ioError(error, "read", path);
   }
   // The package is CommonJS: what `import` gives is the function itself, which its types do not know.
-  const rules = (ignore as unknown as (options: object) => Ignore)({ allowRelativePaths: true }).add(text);
-  return { ignores: (path_, isFolder) => rules.ignores(isFolder ? `${path_}/` : path_) };
+  const make = (): Ignore => (ignore as unknown as (options: object) => Ignore)({ allowRelativePaths: true }).add(text);
+  let rules = make();
+  let asked = 0;
+  return {
+    ignores(path_, isFolder) {
+      asked += 1;
+      if (asked % MOST_ASKED === 0) rules = make();
+      return rules.ignores(isFolder ? `${path_}/` : path_);
+    },
+  };
 }

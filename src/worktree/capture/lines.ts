@@ -25,6 +25,7 @@ export function createLineWriter(path: string, onBytes?: (bytes: Buffer) => void
     isOpen = false;
   };
   const flush = (): void => {
+    if (lines.length === 0) return;
     const bytes = Buffer.from(lines.join(""));
     onBytes?.(bytes);
     writeFully(fd, bytes, written);
@@ -41,7 +42,7 @@ export function createLineWriter(path: string, onBytes?: (bytes: Buffer) => void
     finish(sync, last) {
       flush();
       if (last !== undefined) writeFully(fd, Buffer.from(`${last()}\n`), written);
-      if (sync) fsyncSync(fd);
+      if (sync && written > 0) fsyncSync(fd); // Of an empty file there is only the name, and that is the folder's.
       close();
     },
     abandon: close,

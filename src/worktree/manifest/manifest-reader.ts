@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import type { ObjectReader } from "../objects/object-reader.js";
-import { type Entry, orderKey, parseEntry } from "./entry.js";
+import { comparePaths, type Entry, parseEntry } from "./entry.js";
 
 export interface Manifest {
   readonly pieces: readonly string[];
@@ -41,10 +41,9 @@ export function* entriesOf(reader: ObjectReader, { pieces }: Manifest): Generato
   let last: string | null = null;
   for (const piece of pieces)
     for (const entry of entriesOfPiece(reader, piece)) {
-      const key = orderKey(entry.path);
-      if (last === null ? entry.path !== "" : key <= last)
+      if (last === null ? entry.path !== "" : comparePaths(last, entry.path) >= 0)
         throw new HoldfastError("E_STORE_CORRUPT", `the manifest has ${JSON.stringify(entry.path)} out of order`);
-      last = key;
+      last = entry.path;
       yield entry;
     }
 }

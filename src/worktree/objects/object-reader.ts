@@ -1,12 +1,13 @@
 /** Reads objects, and takes none for what it is not: every content is hashed on the way. */
 import { createHash, hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { HASH_BYTES, RECORD_HEAD_BYTES } from "./object-format.js";
 import type { ObjectIndex, ObjectPlace } from "./object-index.js";
+import { createOpenFiles } from "./open-files.js";
+import { createReflink } from "./reflink.js";
 
 const CHUNK_BYTES = 1 << 20;
-const MOST_OPEN = 32;
 
 export interface ObjectReader extends Disposable {
   readonly index: ObjectIndex;
@@ -15,23 +16,14 @@ export interface ObjectReader extends Disposable {
   /** In pieces of at most 1 MiB, for large ones; an error at the end means that all of it is worth nothing. */
   pieces(sha256: string): Generator<Buffer>;
   place(sha256: string): ObjectPlace;
+  /** Makes a new file of a large object that shares its blocks, and reads it. False where that cannot be had: nothing is made. */
+  cloneTo(sha256: string, full: string): boolean;
 }
 
+/** The index is the reader's from here on: it ends with it. */
 export function openObjectReader(index: ObjectIndex): ObjectReader {
-  const open = new Map<string, number>();
-
-  const fdOf = (path: string): number => {
-    const known = open.get(path);
-    if (known !== undefined) return known;
-    const [oldest] = open;
-    if (open.size >= MOST_OPEN && oldest !== undefined) {
-      open.delete(oldest[0]);
-      closeSync(oldest[1]);
-    }
-    const fd = openSync(path, "r");
-    open.set(path, fd);
-    return fd;
-  };
+  const open = createOpenFiles();
+  const reflink = createReflink();
   const place = (sha256: string): ObjectPlace => {
     const found = index.find(Buffer.from(sha256, "hex"));
     if (found === null) throw damaged(sha256, "is missing", null);
@@ -44,7 +36,7 @@ export function openObjectReader(index: ObjectIndex): ObjectReader {
     read(sha256) {
       const { path, offset, length, isLarge } = place(sha256);
       try {
-        const fd = fdOf(path);
+        const fd = open.fdOf(path);
         const head = isLarge ? 0 : RECORD_HEAD_BYTES;
         const bytes = readFully(fd, offset - head, length + head);
         if (bytes === null) throw damaged(sha256, "is cut short", path);
@@ -64,7 +56,7 @@ export function openObjectReader(index: ObjectIndex): ObjectReader {
         return;
       }
       try {
-        const fd = fdOf(path);
+        const fd = open.fdOf(path);
         const digest = createHash("sha256");
         for (let at = 0; at < length; at += CHUNK_BYTES) {
           const piece = readFully(fd, offset + at, Math.min(CHUNK_BYTES, length - at));
@@ -78,9 +70,15 @@ export function openObjectReader(index: ObjectIndex): ObjectReader {
         throw ioError(error, "read", path);
       }
     },
+    cloneTo(sha256, full) {
+      const { path, isLarge } = place(sha256);
+      if (!isLarge || !reflink(path, full)) return false;
+      for (const _piece of this.pieces(sha256));
+      return true;
+    },
     [Symbol.dispose]() {
-      for (const fd of open.values()) closeSync(fd);
-      open.clear();
+      open[Symbol.dispose]();
+      index[Symbol.dispose]();
     },
   };
 }

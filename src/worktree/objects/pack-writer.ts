@@ -1,18 +1,9 @@
 /** Writes one pack and the index of what it, and its thread's large objects, hold. Nothing is seen of it until its snapshot is. */
-import { hash } from "node:crypto";
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { writeFully } from "../../support/durable-file.js";
-import {
-  HASH_BYTES,
-  INDEX_HEAD,
-  INDEX_RECORD_BYTES,
-  IS_LARGE,
-  indexName,
-  PACK_HEAD,
-  packName,
-  RECORD_HEAD_BYTES,
-} from "./object-format.js";
+import { createIndexRuns } from "./index-runs.js";
+import { HASH_BYTES, IS_LARGE, indexName, PACK_HEAD, packName, RECORD_HEAD_BYTES } from "./object-format.js";
 
 const BUFFER_BYTES = 1 << 20;
 
@@ -28,13 +19,8 @@ export interface PackWriter {
   abandon(): void;
 }
 
-interface Stored {
-  readonly offset: number;
-  readonly length: number;
-}
-
 export function createPackWriter(folder: string, thread: number): PackWriter {
-  const stored = new Map<string, Stored>();
+  const stored = createIndexRuns(join(folder, packName(thread)));
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let fd: number | null = null;
   let filled = 0;
@@ -57,52 +43,32 @@ export function createPackWriter(folder: string, thread: number): PackWriter {
     bytes.copy(buffer, filled);
     filled += bytes.length;
   };
-  const note = (sha256: Buffer, offset: number, length: number): void => {
-    stored.set(sha256.toString("latin1"), { offset, length });
-  };
   const close = (): void => {
     if (fd !== null) closeSync(fd);
     fd = null;
   };
 
   return {
-    has: (sha256) => stored.has(sha256.toString("latin1")),
+    has: (sha256) => stored.has(sha256),
     add(sha256, content) {
       if (written + filled === 0) append(PACK_HEAD);
       const head = Buffer.allocUnsafe(RECORD_HEAD_BYTES);
       sha256.copy(head);
       head.writeUIntBE(content.length, HASH_BYTES, 6);
       append(head);
-      note(sha256, written + filled, content.length);
+      stored.note(sha256, written + filled, content.length);
       append(content);
     },
-    noteLarge: (sha256, length) => note(sha256, IS_LARGE, length),
+    noteLarge: (sha256, length) => stored.note(sha256, IS_LARGE, length),
     finish() {
       flush();
       if (fd !== null) fsyncSync(fd);
       close();
-      if (stored.size > 0) writeIndex(join(folder, indexName(thread)), stored);
+      if (!stored.isEmpty) stored.finish(join(folder, indexName(thread)));
     },
-    abandon: close,
+    abandon() {
+      close();
+      stored.abandon();
+    },
   };
-}
-
-function writeIndex(path: string, stored: ReadonlyMap<string, Stored>): void {
-  const body = Buffer.allocUnsafe(INDEX_HEAD.length + stored.size * INDEX_RECORD_BYTES);
-  INDEX_HEAD.copy(body);
-  let at = INDEX_HEAD.length;
-  for (const key of [...stored.keys()].sort()) {
-    const { offset, length } = stored.get(key) ?? { offset: 0, length: 0 };
-    body.write(key, at, "latin1");
-    body.writeUIntBE(offset, at + HASH_BYTES, 6);
-    body.writeUIntBE(length, at + HASH_BYTES + 6, 6);
-    at += INDEX_RECORD_BYTES;
-  }
-  const fd = openSync(path, "wx", 0o444);
-  try {
-    writeFully(fd, Buffer.concat([body, hash("sha256", body, "buffer")]), 0);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

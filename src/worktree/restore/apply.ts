@@ -19,7 +19,8 @@ import {
 import { join } from "node:path";
 import { ioError } from "../../support/errors.js";
 import { evidenceOf } from "../capture/evidence.js";
-import type { Place, Step } from "./journal.js";
+import type { Place } from "./journal.js";
+import type { Step } from "./steps.js";
 import { timeOf } from "./times.js";
 
 export function applyStep({ payload, stage }: Place, step: Step): void {

@@ -4,7 +4,7 @@
  */
 import type { Holdfast } from "../../lease/holdfast.js";
 import { isHoldfastError } from "../../support/errors.js";
-import { worktreeKey } from "../layout.js";
+import { restoreKey, worktreeKey } from "../layout.js";
 import { commitTold } from "../locking.js";
 import type { JournalFolder } from "./journal.js";
 
@@ -16,12 +16,8 @@ export interface Hold {
 
 const TTL = "24h";
 
-function holdKey(name: string): string {
-  return `${worktreeKey(name)}/restore`;
-}
-
 export async function takeHold(holdfast: Holdfast, name: string, token: string, files: JournalFolder): Promise<Hold> {
-  const lease = await holdfast.acquire(holdKey(name), {
+  const lease = await holdfast.acquire(restoreKey(name), {
     detached: true,
     ttl: TTL,
     wait: 0,
@@ -45,9 +41,9 @@ export async function openHold(
   const token = files.hold();
   if (token !== null) {
     try {
-      const borrowed = await holdfast.borrow(holdKey(name), token);
+      const borrowed = await holdfast.borrow(restoreKey(name), token);
       await borrowed.verify();
-      const own = await holdfast.reattach(holdKey(name), token);
+      const own = await holdfast.reattach(restoreKey(name), token);
       return {
         commit: (write, event, details) => commitTold(borrowed, write, event, details),
         release: () => own.release(),

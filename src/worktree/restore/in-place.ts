@@ -18,7 +18,7 @@
  * Not promised: the hold is a lease of 24 hours. Whoever takes the lock through the library a day after a crash that
  * nobody settled finds a half-restored payload; the verbs here still settle it first.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, opendirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Holdfast } from "../../lease/holdfast.js";
 import { syncFolder } from "../../support/durable-file.js";
@@ -26,6 +26,7 @@ import { HoldfastError } from "../../support/errors.js";
 import { manifestOf } from "../compare.js";
 import { writeHead } from "../heads.js";
 import { type Layout, worktreeKey } from "../layout.js";
+import { hasToldRestore } from "../locking.js";
 import { pinObjects, tryMark } from "../pins.js";
 import { payloadOf, type WorktreeRecord } from "../registry.js";
 import { newSnapshotId } from "../snapshot-id.js";
@@ -36,6 +37,7 @@ import { type Hold, openHold, takeHold } from "./hold.js";
 import { type Journal, type JournalFolder, journalOf, type Place } from "./journal.js";
 import { plan } from "./plan.js";
 import { forgetRevert } from "./revert.js";
+import { bunchesOf, type StepWriter } from "./steps.js";
 import { syncTree } from "./sync-tree.js";
 
 interface Kept {
@@ -77,8 +79,9 @@ export async function restoreInPlace(
   try {
     const place = choosePlace(site, request.worktree);
     files.writePlace(place);
-    const steps = await stage(layout, request, place);
-    const written = files.writeSteps(steps);
+    const steps = files.newSteps();
+    await stage(layout, request, place, steps);
+    const written = steps.finish();
     await syncTree(place.stage);
     hold = await takeHold(holdfast, name, request.token, files);
     const journal: Journal = {
@@ -95,7 +98,7 @@ export async function restoreInPlace(
     if (files.journal() === null) await forget(files, hold);
     throw error;
   }
-  return finish(layout, files, hold);
+  return finish(layout, files, hold, async () => false);
 }
 
 /** Finishes what a crash interrupted. Null when there is nothing. `E_LOCK_CONFLICT` while its process lives. */
@@ -112,20 +115,26 @@ export async function settle(
   if (!existsSync(files.folder)) return null;
   const isDecided = files.journal() !== null;
   const hold = await openHold(holdfast, name, files, isDecided);
-  if (isDecided && hold !== null) return finish(layout, files, hold);
+  if (isDecided && hold !== null) return finish(layout, files, hold, (id) => hasToldRestore(holdfast, name, id));
   await forget(files, hold);
   return null;
 }
 
-async function stage(layout: Layout, { snapshotId, rescueId, worktree, onProgress }: InPlaceRequest, place: Place) {
+async function stage(
+  layout: Layout,
+  { snapshotId, rescueId, worktree, onProgress }: InPlaceRequest,
+  place: Place,
+  steps: StepWriter,
+): Promise<void> {
   using _pin = await pinObjects(layout);
   using reader = openObjects(layout);
-  return plan({
+  await plan({
     reader,
     now: manifestOf(layout, rescueId),
     wanted: manifestOf(layout, snapshotId),
     cache: join(layout.caches, worktree.worktree_id),
     place,
+    steps,
     onProgress,
   });
 }
@@ -145,17 +154,23 @@ function choosePlace({ layout, clock }: Site, worktree: WorktreeRecord): Place {
   };
 }
 
-async function finish(layout: Layout, files: JournalFolder, hold: Hold): Promise<RestoredInPlace> {
+/** `hasTold`: whoever was killed after the entry and before the mark has left the entry behind. */
+async function finish(
+  layout: Layout,
+  files: JournalFolder,
+  hold: Hold,
+  hasTold: (restoreId: string) => Promise<boolean>,
+): Promise<RestoredInPlace> {
   const journal = files.journal();
   const place = files.place();
   if (journal === null || place === null) throw new RangeError("there is no decision to carry out");
   const { worktree_id: name, snapshot_id: snapshotId, rescue_id: rescueId } = journal;
   if (!files.isApplied()) {
     await apply(files, hold, journal, place);
-    const details = { snapshot_id: snapshotId, rescue_id: rescueId };
-    // Marked only when the entry is on record: who dies in between leaves it to be told again, not never.
+    const details = { restore_id: place.restore_id, snapshot_id: snapshotId, rescue_id: rescueId };
+    const event = (await hasTold(place.restore_id)) ? null : "restore";
     const head = getSnapshot(layout, snapshotId).snapshot_id;
-    await hold.commit(() => writeHead(layout, name, snapshotId, head), "restore", details);
+    await hold.commit(() => writeHead(layout, name, snapshotId, head), event, details);
     files.markApplied();
   }
   const kept = tidy(place);
@@ -166,37 +181,46 @@ async function finish(layout: Layout, files: JournalFolder, hold: Hold): Promise
 }
 
 async function apply(files: JournalFolder, hold: Hold, journal: Journal, place: Place): Promise<void> {
-  const steps = files.readSteps(journal);
-  for (let at = files.progress(); at < steps.length; ) {
-    const phase = steps[at]?.op;
-    let end = at;
-    while (end < steps.length && end < at + BUNCH && steps[end]?.op === phase) end += 1;
-    const bunch = steps.slice(at, end);
+  let done = files.progress();
+  for (const { steps, endsPhase } of bunchesOf(files.readSteps(journal, done), BUNCH)) {
     await hold.commit(
       () => {
-        for (const step of bunch) applyStep(place, step);
+        for (const step of steps) applyStep(place, step);
       },
       null,
       {},
     );
-    at = end;
+    done += steps.length;
     // A later phase relies on this one: what it did must not be lost alone in a power cut.
-    if (steps[at]?.op !== phase) await syncTree(place.payload);
-    files.writeProgress(at);
+    if (endsPhase) await syncTree(place.payload);
+    files.writeProgress(done);
   }
 }
 
 /** Removes what is saved. Only what is not is left, in a place of its own. */
 function tidy({ stage: folder, kept }: Place): Kept[] {
   const old = join(folder, "old");
-  for (const name of existsSync(old) ? readdirSync(old) : []) {
-    if (!name.startsWith("keep-")) continue;
-    mkdirSync(kept, { recursive: true });
-    renameSync(join(old, name), join(kept, name.slice("keep-".length)));
+  for (const name of namesOneByOne(old)) {
+    if (!name.startsWith("keep-")) unlinkSync(join(old, name));
+    else {
+      mkdirSync(kept, { recursive: true });
+      renameSync(join(old, name), join(kept, name.slice("keep-".length)));
+    }
   }
   if (existsSync(kept)) syncFolder(kept);
   rmSync(folder, { recursive: true, force: true });
   return existsSync(kept) ? readdirSync(kept).map((name) => ({ at: join(kept, name) })) : [];
+}
+
+/** Never all of them at once: every file of a tree may have been put aside. None when there is no such folder. */
+function* namesOneByOne(folder: string): Generator<string> {
+  if (!existsSync(folder)) return;
+  const names = opendirSync(folder);
+  try {
+    for (let entry = names.readSync(); entry !== null; entry = names.readSync()) yield entry.name;
+  } finally {
+    names.closeSync();
+  }
 }
 
 /** Before the decision: nothing has happened, and nothing stays. */

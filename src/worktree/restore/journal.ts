@@ -8,14 +8,13 @@
  *   progress       how many steps are done; those after it may be done in part, and are done again
  *   applied        the payload is the snapshot's; only tidying up is left
  */
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { replaceFile, syncFolder } from "../../support/durable-file.js";
 import { HoldfastError } from "../../support/errors.js";
-import { createLineWriter, readLines } from "../capture/lines.js";
 import type { Layout } from "../layout.js";
 import { readSealed, readSealedIfThere, sealText } from "../sealed-file.js";
+import { createStepWriter, readSteps, type Step, type StepWriter } from "./steps.js";
 
 export interface Place {
   readonly restore_id: string;
@@ -38,18 +37,6 @@ export interface Journal {
   readonly owner: string;
 }
 
-/** One idempotent step. `n` names the files in `new/` and `old/`; `was` is the evidence of what the rescue snapshot saved. */
-export type Step =
-  | { readonly op: "open"; readonly path: string }
-  | { readonly op: "away"; readonly path: string; readonly n: number; readonly was: string | null }
-  | { readonly op: "rmdir"; readonly path: string }
-  | { readonly op: "mkdir"; readonly path: string; readonly n: number }
-  | { readonly op: "put"; readonly path: string; readonly n: number; readonly was: string | null }
-  | { readonly op: "link"; readonly path: string; readonly n: number; readonly to: string; readonly was: string | null }
-  | { readonly op: "file"; readonly path: string; readonly mode: number; readonly mtime_us: number }
-  | { readonly op: "symlink"; readonly path: string; readonly mtime_us: number }
-  | { readonly op: "folder"; readonly path: string; readonly mode: number; readonly mtime_us: number };
-
 export interface JournalFolder {
   readonly folder: string;
   readonly mark: string;
@@ -57,10 +44,9 @@ export interface JournalFolder {
   writePlace(place: Place): void;
   hold(): string | null;
   keepHold(token: string): void;
-  /** Writes the steps, synced. */
-  writeSteps(steps: Iterable<Step>): { readonly steps: number; readonly steps_hash: string };
-  /** `E_STORE_CORRUPT` when they are not those of the journal. */
-  readSteps(journal: Journal): Step[];
+  newSteps(): StepWriter;
+  /** From the one of this number on. `E_STORE_CORRUPT` when they are not those of the journal. */
+  readSteps(journal: Journal, from: number): Generator<Step>;
   journal(): Journal | null;
   decide(journal: Journal): void;
   progress(): number;
@@ -94,33 +80,14 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
       writeFileSync(at("hold"), `${token}\n`, { mode: 0o600, flush: true });
       syncFolder(folder);
     },
-    writeSteps(steps) {
-      rmSync(at("steps"), { force: true });
-      const writer = createLineWriter(at("steps"));
-      const digest = createHash("sha256");
-      let count = 0;
-      for (const step of steps) {
-        const line = JSON.stringify(step);
-        digest.update(`${line}\n`);
-        writer.add(line);
-        count += 1;
-      }
-      writer.finish(true);
-      return { steps: count, steps_hash: digest.digest("hex") };
-    },
-    readSteps(journal) {
-      const digest = createHash("sha256");
-      const steps: Step[] = [];
-      for (const line of readLines(at("steps"))) {
-        digest.update(`${line}\n`);
-        steps.push(JSON.parse(line) as Step);
-      }
-      if (digest.digest("hex") !== journal.steps_hash)
-        throw new HoldfastError("E_STORE_CORRUPT", `${at("steps")} is not what the journal decided`, {
-          details: { path: at("steps") },
-          next: [`The state before is snapshot ${journal.rescue_id}: restore it to a new folder.`],
-        });
-      return steps;
+    newSteps: () => createStepWriter(at("steps")),
+    readSteps({ steps_hash: hash, rescue_id: rescue }, from) {
+      const steps = readSteps(at("steps"), hash, from);
+      if (steps !== null) return steps;
+      throw new HoldfastError("E_STORE_CORRUPT", `${at("steps")} is not what the journal decided`, {
+        details: { path: at("steps") },
+        next: [`The state before is snapshot ${rescue}: restore it to a new folder.`],
+      });
     },
     journal: () => (existsSync(at("journal.json")) ? readSealed<Journal>(at("journal.json")) : null),
     decide: (journal) => replaceFile(at("journal.json"), Buffer.from(sealText(journal)), true),

@@ -1,21 +1,23 @@
 /**
  * From the rescue snapshot to the wanted one: which steps lead from what is there to what shall be, and the new files,
- * written beside the payload. Nothing in the payload is touched here. Memory grows with what differs, not with the tree.
- *
- * The phases come in this order, so that a step never meets what a later one made: open folders, put files away, remove
- * folders, make folders, put files, link, then modes and times of files, and of folders from the deepest up.
+ * written beside the payload. Nothing in the payload is touched here. The manifests are gone through side by side: once
+ * for files and folders, again for hard links, which depend on what becomes of the file they lead to, and once more for
+ * the folders in which something changes. Only the paths of those are kept in memory.
  */
+import { hash } from "node:crypto";
 import { lstatSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { HoldfastError } from "../../support/errors.js";
 import { openCacheLookup } from "../capture/stat-cache.js";
 import { isSameContent } from "../compare.js";
-import { type Entry, isSameEntry, parentOf } from "../manifest/entry.js";
-import type { Manifest } from "../manifest/manifest-reader.js";
-import { pairsOf } from "../manifest/pairs.js";
+import { type FileEntry, isSameEntry, type LinkEntry, parentOf } from "../manifest/entry.js";
+import { entriesOf, type Manifest } from "../manifest/manifest-reader.js";
+import { type Pair, pairsOf } from "../manifest/pairs.js";
+import { createBloom } from "../objects/bloom.js";
 import type { ObjectReader } from "../objects/object-reader.js";
-import type { Place, Step } from "./journal.js";
+import type { Place } from "./journal.js";
+import type { StepWriter } from "./steps.js";
 import { writeFileEntry, writeLink } from "./write-tree.js";
 
 export interface PlanRequest {
@@ -25,94 +27,124 @@ export interface PlanRequest {
   /** The cache that the rescue snapshot left: the evidence of what it saved. */
   readonly cache: string;
   readonly place: Place;
+  readonly steps: StepWriter;
   onProgress(files: number, bytes: number): void;
 }
 
-type Op = Step["op"];
-const PHASES: readonly Op[] = ["open", "away", "rmdir", "mkdir", "put", "link", "file", "symlink", "folder"];
+/** A mebibyte: with a million replaced files one link in a hundred is looked at in vain. */
+const REPLACED_BITS = 1 << 23;
+/** Others get a turn after so many entries. */
+const BREATH = 1_000;
 
-export async function plan(request: PlanRequest): Promise<Step[]> {
-  const { reader, now, wanted, place } = request;
-  const steps = new Map<Op, Step[]>(PHASES.map((op) => [op, []]));
-  const add = (step: Step): void => void steps.get(step.op)?.push(step);
+/** What is known while the steps are found. */
+interface Findings {
   /** Folders in which something changes: they are opened first, and get their times again at the end. */
-  const touched = new Set<string>();
-  const folders = new Map<string, Entry>();
-  const replaced = new Set<string>();
-  const links: { readonly path: string; readonly to: string; readonly was: string | null; readonly isNew: boolean }[] =
-    [];
-  let n = 0;
+  readonly touched: Set<string>;
+  replace(path: string): void;
+  /** True also for some that are not: linking them again changes nothing. */
+  mayBeReplaced(path: string): boolean;
+  hasLinks: boolean;
+  /** The number of the next file in `new/` and `old/`. */
+  nextNumber(): number;
+}
+
+export async function plan(request: PlanRequest): Promise<void> {
+  const { reader, wanted, place, steps } = request;
+  for (const name of ["new", "old"]) mkdirSync(join(place.stage, name), { recursive: true });
+  const found = createFindings();
+  await planEntries(request, found);
+  if (found.hasLinks) await planLinks(request, found);
+  for (const path of found.touched)
+    if (lstatSync(join(place.payload, path), { throwIfNoEntry: false })?.isDirectory()) steps.add({ op: "open", path });
+  if (found.touched.size > 0)
+    for (const entry of entriesOf(reader, wanted))
+      if (entry.kind === "folder" && found.touched.has(entry.path))
+        steps.add({ op: "folder", path: entry.path, mode: entry.mode, mtime_us: entry.mtimeUs });
+  checkDevice(place, found.touched);
+}
+
+function createFindings(): Findings {
+  const replaced = createBloom(REPLACED_BITS);
+  const named = (path: string): Buffer => hash("sha256", path, "buffer");
+  let number = 0;
+  return {
+    touched: new Set(),
+    replace: (path) => replaced.add(named(path)),
+    mayBeReplaced: (path) => replaced.mayHave(named(path)),
+    hasLinks: false,
+    nextNumber() {
+      number += 1;
+      return number;
+    },
+  };
+}
+
+/** Both manifests side by side, with the evidence of what is there now. */
+async function forEachPair(
+  { reader, now, wanted, cache }: PlanRequest,
+  visit: (pair: Pair, path: string, was: string | null) => void,
+): Promise<void> {
+  using evidence = openCacheLookup(cache);
+  let count = 0;
+  for (const pair of pairsOf(reader, now, wanted, { all: true })) {
+    const path = (pair.before ?? pair.after)?.path ?? "";
+    visit(pair, path, pair.before === null ? null : (evidence.find(path)?.evidence ?? null));
+    count += 1;
+    if (count % BREATH === 0) await setImmediate();
+  }
+}
+
+async function planEntries(request: PlanRequest, found: Findings): Promise<void> {
+  const { reader, place, steps } = request;
+  const { touched } = found;
   let files = 0;
   let bytes = 0;
-  using evidence = openCacheLookup(request.cache);
-  mkdirSync(join(place.stage, "new"), { recursive: true });
-  mkdirSync(join(place.stage, "old"), { recursive: true });
-
-  const stageNew = (entry: Entry, was: string | null): void => {
-    n += 1;
+  const stageNew = (entry: FileEntry | LinkEntry, was: string | null): void => {
+    const n = found.nextNumber();
     const fresh = join(place.stage, "new", String(n));
     if (entry.kind === "file") {
       writeFileEntry(reader, entry, fresh);
       bytes += entry.size;
-    } else if (entry.kind === "symlink") writeLink(entry, fresh);
+    } else writeLink(entry, fresh);
     files += 1;
-    replaced.add(entry.path);
+    if (files % 100 === 0) request.onProgress(files, bytes);
+    found.replace(entry.path);
     touched.add(parentOf(entry.path));
-    add({ op: "put", path: entry.path, n, was });
+    steps.add({ op: "put", path: entry.path, n, was });
   };
 
-  for (const { before, after } of pairsOf(reader, now, wanted, { all: true })) {
-    const path = (before ?? after)?.path ?? "";
-    const was = before === null ? null : (evidence.find(path)?.evidence ?? null);
-    if (files % 100 === 99) {
-      request.onProgress(files, bytes);
-      await setImmediate();
-    }
+  await forEachPair(request, ({ before, after }, path, was) => {
     if (before?.kind === "folder" && after?.kind === "folder") {
-      folders.set(path, after);
       if (!isSameEntry(before, after)) touched.add(path);
-      continue;
+      return;
     }
     if (before !== null && after?.kind !== before.kind) {
-      n += 1;
       touched.add(parentOf(path));
-      add(before.kind === "folder" ? { op: "rmdir", path } : { op: "away", path, n, was });
+      steps.add(before.kind === "folder" ? { op: "rmdir", path } : { op: "away", path, n: found.nextNumber(), was });
     }
-    if (after === null) continue;
-    if (after.kind === "hardlink") {
-      links.push({ path, to: after.to, was, isNew: before === null || !isSameContent(before, after) });
-      continue;
-    }
-    if (after.kind === "folder") {
-      n += 1;
-      folders.set(path, after);
+    if (after === null) return;
+    if (after.kind === "hardlink") found.hasLinks = true;
+    else if (after.kind === "folder") {
       touched.add(parentOf(path));
       touched.add(path);
-      add({ op: "mkdir", path, n });
+      steps.add({ op: "mkdir", path, n: found.nextNumber() });
     } else if (before === null || !isSameContent(before, after))
       stageNew(after, before?.kind === after.kind ? was : null);
     else if (!isSameEntry(before, after)) {
-      if (after.kind === "file") add({ op: "file", path, mode: after.mode, mtime_us: after.mtimeUs });
-      else add({ op: "symlink", path, mtime_us: after.mtimeUs });
+      if (after.kind === "file") steps.add({ op: "file", path, mode: after.mode, mtime_us: after.mtimeUs });
+      else steps.add({ op: "symlink", path, mtime_us: after.mtimeUs });
     }
-  }
-  for (const { path, to, was, isNew } of links) {
-    if (!isNew && !replaced.has(to)) continue;
-    n += 1;
-    touched.add(parentOf(path));
-    add({ op: "link", path, n, to, was });
-  }
-  for (const path of touched) {
-    if (lstatSync(join(place.payload, path), { throwIfNoEntry: false })?.isDirectory()) add({ op: "open", path });
-    const folder = folders.get(path);
-    if (folder?.kind === "folder") add({ op: "folder", path, mode: folder.mode, mtime_us: folder.mtimeUs });
-  }
-  checkDevice(place, touched);
-  steps.get("rmdir")?.reverse();
-  steps
-    .get("folder")
-    ?.sort((a, b) => b.path.split("/").length - a.path.split("/").length || (a.path < b.path ? 1 : -1));
-  return PHASES.flatMap((op) => steps.get(op) ?? []);
+  });
+}
+
+/** A link is made anew when it is new, or the file it leads to is. */
+async function planLinks(request: PlanRequest, found: Findings): Promise<void> {
+  await forEachPair(request, ({ before, after }, path, was) => {
+    if (after?.kind !== "hardlink") return;
+    if (before !== null && isSameContent(before, after) && !found.mayBeReplaced(after.to)) return;
+    found.touched.add(parentOf(path));
+    request.steps.add({ op: "link", path, n: found.nextNumber(), to: after.to, was });
+  });
 }
 
 /** A rename does not lead from one file system to another: better known before than in the middle. */

@@ -78,7 +78,7 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
       request.onProgress(files, bytes);
       await setImmediate();
     }
-    await writer.finish();
+    await writer.finish(() => entriesOf(reader, manifest));
     await syncTree(staged);
     publish(staged, target);
     request.onProgress(files, bytes);

@@ -1,7 +1,8 @@
 /**
- * Writes entries of a manifest below a folder that is new and its own, files in a few threads. Memory grows with the number
- * of folders and hard links only. Nothing is followed: every folder an entry lies in was made by this very run, so a
- * crafted manifest cannot lead out of the tree.
+ * Writes entries of a manifest below a folder that is new and its own, files in a few threads. They come in the order of
+ * the walk, so only the folders around the current entry are known; hard links, and the modes and times of folders, are
+ * for another time through the manifest. Nothing is followed: every folder an entry lies in was made by this very run, so
+ * a crafted manifest cannot lead out of the tree.
  */
 import {
   chmodSync,
@@ -37,8 +38,8 @@ import type { WriteJob, WriteSetup } from "./write-thread.js";
 export interface TreeWriter {
   /** Null, or what to wait for before more is added. */
   add(entry: Entry): Promise<void> | null;
-  /** Waits for the threads, makes the hard links, and gives the folders their modes and times. */
-  finish(): Promise<void>;
+  /** Waits for the threads, makes the hard links, and gives the folders their modes and times: from the same entries. */
+  finish(entries: () => Iterable<Entry>): Promise<void>;
   abandon(): Promise<void>;
 }
 
@@ -53,21 +54,17 @@ export function createTreeWriter(reader: ObjectReader, root: string, threads: nu
     most,
     () => undefined,
   );
-  /** All get their modes and times at the end, the deepest first: a folder may forbid what is still to be done in it. */
-  const folders: FolderEntry[] = [];
-  const made = new Set<string>();
-  const links: HardLinkEntry[] = [];
+  const around = createFoldersAround(() => undefined);
+  let hasLinks = false;
   let files = 0;
 
   return {
     add(entry) {
-      if (entry.path !== "" && !made.has(parentOf(entry.path))) throw astray(entry);
+      around.enter(entry);
       const full = join(root, entry.path);
       switch (entry.kind) {
         case "folder":
           mkdirSync(full, { mode: 0o700 });
-          folders.push(entry);
-          made.add(entry.path);
           return null;
         case "file":
           files += 1;
@@ -78,17 +75,40 @@ export function createTreeWriter(reader: ObjectReader, root: string, threads: nu
           writeLink(entry, full);
           return null;
         case "hardlink":
-          links.push(entry);
+          hasLinks = true;
           return null;
       }
     },
-    async finish() {
+    async finish(entries) {
       await crew.drain();
       await crew.finish();
-      for (const link of links) linkInside(root, link.to, join(root, link.path), link);
-      for (const folder of folders.reverse()) setFolder(join(root, folder.path), folder);
+      if (hasLinks)
+        for (const entry of entries()) if (entry.kind === "hardlink") linkInside(root, join(root, entry.path), entry);
+      const left = createFoldersAround((folder) => setFolder(join(root, folder.path), folder));
+      for (const entry of entries()) left.enter(entry);
+      left.leaveAll();
     },
     abandon: () => crew.abandon(),
+  };
+}
+
+/** The folders the current entry lies in; told when one is left, so the deepest first: it may forbid what is done in it. */
+function createFoldersAround(onLeave: (folder: FolderEntry) => void) {
+  const folders: FolderEntry[] = [];
+  const leaveUntil = (isThere: (folder: FolderEntry) => boolean): void => {
+    for (let last = folders.at(-1); last !== undefined && !isThere(last); last = folders.at(-1)) {
+      folders.pop();
+      onLeave(last);
+    }
+  };
+  return {
+    enter(entry: Entry): void {
+      const parent = parentOf(entry.path);
+      if (entry.path !== "") leaveUntil(({ path }) => path === parent);
+      if (folders.length === 0 && entry.path !== "") throw astray(entry);
+      if (entry.kind === "folder") folders.push(entry);
+    },
+    leaveAll: () => leaveUntil(() => false),
   };
 }
 
@@ -97,20 +117,27 @@ export function writeFileEntry(
   { sha256, size, mode, mtimeUs, hasHoles }: FileEntry,
   full: string,
 ): void {
-  const fd = openSync(full, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+  const { length } = reader.place(sha256);
+  if (length !== size)
+    throw new HoldfastError("E_STORE_CORRUPT", `object ${sha256} has ${length} bytes, and the manifest says ${size}`);
+  const isCloned = reader.cloneTo(sha256, full);
+  const how = isCloned ? constants.O_RDONLY : constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  const fd = openSync(full, how | constants.O_NOFOLLOW, 0o600);
   try {
-    let at = 0;
-    for (const piece of reader.pieces(sha256)) {
-      writePiece(fd, piece, at, hasHoles);
-      at += piece.length;
-    }
-    if (at !== size)
-      throw new HoldfastError("E_STORE_CORRUPT", `object ${sha256} has ${at} bytes, and the manifest says ${size}`);
-    if (hasHoles) ftruncateSync(fd, size);
+    if (!isCloned) writeContent(reader, sha256, fd, hasHoles);
+    if (hasHoles && !isCloned) ftruncateSync(fd, size);
     fchmodSync(fd, mode);
     futimesSync(fd, timeOf(mtimeUs), timeOf(mtimeUs));
   } finally {
     closeSync(fd);
+  }
+}
+
+function writeContent(reader: ObjectReader, sha256: string, fd: number, hasHoles: boolean): void {
+  let at = 0;
+  for (const piece of reader.pieces(sha256)) {
+    writePiece(fd, piece, at, hasHoles);
+    at += piece.length;
   }
 }
 
@@ -125,13 +152,13 @@ function setFolder(full: string, { mode, mtimeUs }: Pick<FolderEntry, "mode" | "
 }
 
 /** Hard links only to a regular file, through folders that are folders. */
-function linkInside(root: string, to: string, full: string, entry: Entry): void {
-  const names = to.split("/");
+function linkInside(root: string, full: string, entry: HardLinkEntry): void {
+  const names = entry.to.split("/");
   for (let count = 1; count <= names.length; count += 1) {
     const stats = lstatSync(join(root, ...names.slice(0, count)), { throwIfNoEntry: false });
     if (stats === undefined || !(count < names.length ? stats.isDirectory() : stats.isFile())) throw astray(entry);
   }
-  linkSync(join(root, to), full);
+  linkSync(join(root, entry.to), full);
 }
 
 function astray(entry: Entry): HoldfastError {

@@ -29,6 +29,30 @@ begin
   guards[at] := guard;
 end $$;
 
+-- Several entries of one event at the end of one chain, by one statement.
+create or replace function holdfast.append_all(
+  guard holdfast.trees, now bigint, event text, resources text[], owner text, holder_id text, fencing_tokens bigint[],
+  details text[]
+) returns holdfast.trees language plpgsql as $$
+#variable_conflict use_variable
+declare
+  before bigint := guard.audit_seq;
+  hash text := guard.audit_hash;
+  hashes text[] := '{}';
+begin
+  for at in 1 .. cardinality(resources) loop
+    hash := holdfast.entry_hash(holdfast.entry_body(
+      before + at, now, event, resources[at], owner, holder_id, fencing_tokens[at], null, details[at], hash));
+    hashes := hashes || hash;
+  end loop;
+  insert into holdfast.audit
+  select guard.tree, before + at, now, event, resources[at], owner, holder_id, fencing_tokens[at], null, details[at], hashes[at]
+  from generate_subscripts(resources, 1) at;
+  guard.audit_seq := before + cardinality(resources);
+  guard.audit_hash := hash;
+  return guard;
+end $$;
+
 -- What an entry keeps of a holder that was ended.
 create or replace function holdfast.previous_holder(g holdfast.grants) returns text language sql stable as
 $$ select '{"owner":' || to_json(g.owner) || ',"holder_id":' || to_json(g.holder_id) || ',"nonce":' || to_json(g.nonce)

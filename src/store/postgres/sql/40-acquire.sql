@@ -33,7 +33,8 @@ begin
 
   guards := holdfast.enter(names);
   now := holdfast.now_ms();
-  if again then
+  -- Who stands in line may have been given it meanwhile, by whoever released it.
+  if again or ticket_id is not null then
     grants := holdfast.granted_before(keys, lock_ids, seal);
     if cardinality(grants) = cardinality(keys) then
       return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),

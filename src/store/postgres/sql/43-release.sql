@@ -53,21 +53,6 @@ begin
   return true;
 end $$;
 
--- The same for a client that comes back with flush(): while others wait, it is seen by them at once, before it is on the
--- disk. Whoever is let in by it commits after it, so no grant outlives a crash that this does not. Tells what flush() needs
--- to know, or null when all is done.
-create or replace function holdfast.hand_over(
-  keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,
-  store uuid default null
-) returns text language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
-#variable_conflict use_variable
-begin
-  perform holdfast.release(keys, tokens, owner, lock_ids, holder_id, store);
-  if not exists (select 1 from holdfast.tickets t where t.tree = any (holdfast.trees_of(keys))) then return null; end if;
-  perform set_config('synchronous_commit', 'off', true);
-  return holdfast.epoch();
-end $$;
-
 -- True when everything that was committed before is on the disk; false when the server was started anew since that epoch.
 create or replace function holdfast.flush(known_epoch text) returns boolean
 language plpgsql security definer set search_path = holdfast, pg_temp as $$

@@ -13,7 +13,9 @@ begin
   perform 1 from holdfast.job_clock for no key update;
   perform set_config('idle_in_transaction_session_timeout', max_ms::text, true);
   -- Everything here is found by an index, however new the statistics are.
-  perform set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
+  perform set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true);
   return json_build_object('now', holdfast.now_ms(), 'id', pg_current_xact_id()::text);
 end $$;
 

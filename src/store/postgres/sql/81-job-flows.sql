@@ -2,42 +2,48 @@
 -- statement each; whatever is not as simple as that (locks, schedules, slots to be taken back) goes the long way, in the
 -- same step. The tests of the scheduler hold for both ways.
 
--- Brings the states of a project's flows in line with its counters and jobs.
-create or replace function holdfast.job_refresh(name text) returns void
-language plpgsql security definer set search_path = holdfast, pg_temp as $$
+-- Brings the states of the flows of these projects in line with their counters and jobs, all in one statement. The first
+-- job of a flow is looked for by a subquery with a limit: no plan makes a scan over all jobs of that.
+create or replace function holdfast.job_refresh_all(names text[]) returns void language plpgsql as $$
 declare
-  p record;
-  f record;
-  has_room boolean;
-  has_plain boolean;
-  has_maps boolean;
-  was_active boolean;
-  next_state text;
-  served double precision;
+  news integer;
 begin
-  select x.running, x.vt, coalesce(x.cap, (select g.cap from job_gates g where g.name = 'each project')) as cap,
-    coalesce(x.map_cap, (select g.cap from job_gates g where g.name = 'maps of each project')) as map_cap, x.map_running
-  into p from job_projects x where x.project = job_refresh.name;
-  has_room := p.cap is null or p.running < p.cap;
-  was_active := p.running > 0 or exists (
-    select 1 from job_flows x where x.project = job_refresh.name and x.state <> 'idle');
-  served := p.vt;
-  for f in select * from job_flows x where x.project = job_refresh.name order by x.flow loop
-    has_plain := (select j.job from jobs j where j.state = 'ready' and j.flow = f.flow and j.is_map = 0
-      order by j.priority desc, j.job limit 1) is not null;
-    has_maps := (select j.job from jobs j where j.state = 'ready' and j.flow = f.flow and j.is_map = 1
-      order by j.priority desc, j.job limit 1) is not null;
-    next_state := case
-      when has_room and (has_plain or (has_maps and (p.map_cap is null or p.map_running < p.map_cap))) then 'ready'
-      when has_plain or has_maps then 'parked' else 'idle' end;
-    if not was_active and next_state <> 'idle' then served := greatest(served, (select c.vt from job_clock c)); end if;
-    if next_state <> f.state or served <> f.vt then
-      update job_flows x set state = next_state, vt = served where x.flow = f.flow;
-    end if;
-    if next_state = 'ready' and f.state = 'idle' then perform holdfast.job_wake(); end if;
-  end loop;
-  if served <> p.vt then update job_projects x set vt = served where x.project = job_refresh.name; end if;
+  with project as (
+    select x.project, x.vt, coalesce(x.cap, every.cap) > x.running is not false as has_room,
+      coalesce(x.map_cap, every.map_cap) > x.map_running is not false as has_map_room,
+      x.running > 0 or (select f.flow from holdfast.job_flows f where f.project = x.project and f.state <> 'idle' limit 1)
+        is not null as was_active
+    from (select max(g.cap) filter (where g.name = 'each project') as cap,
+        max(g.cap) filter (where g.name = 'maps of each project') as map_cap from holdfast.job_gates g) as every,
+      unnest(names) name join holdfast.job_projects x on x.project = name
+  ), seen as materialized (
+    select p.*, f.flow, f.state, f.vt as flow_vt,
+      (select j.job from holdfast.jobs j where j.state = 'ready' and j.flow = f.flow and j.is_map = 0
+       order by j.priority desc, j.job limit 1) is not null as has_plain,
+      (select j.job from holdfast.jobs j where j.state = 'ready' and j.flow = f.flow and j.is_map = 1
+       order by j.priority desc, j.job limit 1) is not null as has_maps
+    from project p join holdfast.job_flows f on f.project = p.project
+  ), served as (
+    select s.*, case when has_room and (has_plain or (has_maps and has_map_room)) then 'ready'
+        when has_plain or has_maps then 'parked' else 'idle' end as next_state,
+      -- One that was idle begins at the clock, so that it neither owes nor is owed anything.
+      case when not was_active and bool_or(has_plain or has_maps) over (partition by project)
+        then greatest(vt, (select c.vt from holdfast.job_clock c)) else vt end as next_vt
+    from seen s
+  ), moved as (
+    update holdfast.job_flows x set state = s.next_state, vt = s.next_vt from served s
+    where x.flow = s.flow and (s.next_state <> s.state or s.next_vt <> s.flow_vt)
+    returning s.state = 'idle' and s.next_state = 'ready' as is_news
+  ), caught_up as (
+    update holdfast.job_projects x set vt = s.next_vt from (select distinct project, next_vt from served where next_vt <> vt) s
+    where x.project = s.project
+  )
+  select count(*) filter (where is_news) into news from moved;
+  if news > 0 then perform holdfast.job_wake(); end if;
 end $$;
+
+create or replace function holdfast.job_refresh(name text) returns void
+language sql security definer set search_path = holdfast, pg_temp as $$ select holdfast.job_refresh_all(array[name]) $$;
 
 -- Adding a job: src/jobs/steps/enqueue.ts.
 create or replace function holdfast.job_add(spec json, owner text, holder_id text, now bigint) returns json

@@ -1,0 +1,31 @@
+/** `holdfast job list --watch`: lanes on a terminal, elsewhere a line for each change. */
+import type { Jobs, Lanes } from "../jobs/index.js";
+import { sleep } from "../support/deadline.js";
+import { invalidArgument } from "../support/errors.js";
+import type { Context } from "./context.js";
+import { lanesLine, lanesPicture } from "./lanes-text.js";
+import { showLive } from "./live-screen.js";
+import { clockTime } from "./moments.js";
+
+const EVERY_MS = 500;
+
+/** `E_INVALID_ARGUMENT` for what makes no sense with it. */
+export async function watchJobs({ screen, signal, flags }: Context, jobs: Jobs): Promise<void> {
+  const odd = ["state", "limit", "after"].find((name) => flags.has(name));
+  if (odd !== undefined) throw invalidArgument(odd, "is not for --watch");
+  const project = flags.text("project");
+  const look = (): Promise<Lanes> => jobs.lanes(project === undefined ? {} : { project });
+  await look(); // What is odd is told before the screen is taken.
+  const untilChange = (): Promise<void> => sleep(EVERY_MS, signal).catch(() => undefined);
+  if (screen.isTerminal && !screen.json && !screen.quiet) {
+    const lines = async () => lanesPicture(await look(), screen);
+    await showLive(screen, signal, { lines, untilChange });
+    return;
+  }
+  for (let told = ""; !signal.aborted; await untilChange()) {
+    const lanes = await look();
+    const line = lanesLine(lanes);
+    if (line !== told) screen.stream(lanes, () => `${clockTime(new Date().toISOString())}  ${line}`);
+    told = line;
+  }
+}

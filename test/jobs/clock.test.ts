@@ -1,0 +1,38 @@
+/** Calendars that jump: slots go by a clock that does not. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { Crew } from "./crew.js";
+import { STORES } from "./place.js";
+
+const LIMIT = { timeout: 240_000 };
+const HOURS = 2 * 3_600_000;
+const ROOM = 4;
+
+describe.each(STORES)("JOB-6: a worker whose calendar jumps, on %s", (on) => {
+  it("takes nobody's slot back, and keeps its own", async () => {
+    await using crew = new Crew(on);
+    const jobs = await crew.place.jobs();
+    const clock = `${crew.file}.clock`;
+    writeFileSync(clock, "0");
+    const slow = async () => (await jobs.enqueue("slow", null, { project: "alpha" })).id;
+    const steady = await crew.start("10m");
+    const first = new Set<number>();
+    while (first.size < ROOM) first.add(await slow());
+    await expect.poll(() => crew.begunBy(steady), LIMIT).toEqual(first);
+    const jumping = await crew.start("10m", {
+      NODE_OPTIONS: `--import ${new URL("../fixtures/jumping-clock.mjs", import.meta.url).href}`,
+      JUMPING_CLOCK: clock,
+    });
+    // The other one has no room: each of these says that this one took a turn after the jump.
+    for (const jump of [HOURS, -HOURS]) {
+      writeFileSync(clock, String(jump));
+      const id = await slow();
+      await expect.poll(() => crew.begunBy(jumping), LIMIT).toContain(id);
+      first.add(id);
+    }
+    crew.letGo();
+    for (const id of first)
+      expect(await jobs.wait(id, { timeoutMs: 240_000 })).toMatchObject({ state: "done", attempts: 1 });
+    expect(crew.begun).toHaveLength(first.size);
+  });
+});

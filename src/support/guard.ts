@@ -29,8 +29,14 @@ export interface Guard {
   close(): void;
 }
 
-/** `makesFolder: false`: where its folder was moved or taken away, none is made in its place. */
-export function openGuard(path: string, { makesFolder = true }: { readonly makesFolder?: boolean } = {}): Guard {
+export interface GuardOptions {
+  /** False: where its folder was moved or taken away, none is made in its place. */
+  readonly makesFolder?: boolean;
+  /** A file that those inside write: by its time, others are seen to have their turns. */
+  readonly writtenInside?: string;
+}
+
+export function openGuard(path: string, { makesFolder = true, writtenInside }: GuardOptions = {}): Guard {
   let file = openFile(path, makesFolder);
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
@@ -54,7 +60,12 @@ export function openGuard(path: string, { makesFolder = true }: { readonly makes
     closeSync(fd);
     return false;
   };
+  const turn = (): string => {
+    const stat = writtenInside && statSync(writtenInside, { bigint: true, throwIfNoEntry: false });
+    return stat ? `${stat.mtimeNs}` : "";
+  };
   return {
+    turn,
     tryEnter() {
       try {
         return tryEnter();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -39,6 +39,19 @@ describe("a guard", () => {
     expect(guard.tryEnter()).toBe(false);
     guard.leave();
     expect(guard.tryEnter()).toBe(true);
+  });
+
+  it("STORE-6: shows by what is written inside that others have their turns", () => {
+    const written = join(dir, "record");
+    const guard = openGuard(join(dir, "guard"), { writtenInside: written });
+    opened.push(guard);
+    const before = guard.turn?.();
+    writeFileSync(written, "");
+    utimesSync(written, 1, 1);
+    const first = guard.turn?.();
+    utimesSync(written, 1, 2);
+    expect(new Set([before, first, guard.turn?.()]).size).toBe(3);
+    expect(guard.turn?.()).toBe(guard.turn?.());
   });
 
   it("is free again when the one inside is gone", () => {

@@ -77,8 +77,9 @@ export class FileTree {
     } catch (error) {
       throw ioError(error, "create", folder);
     }
-    this.guard = openGuard(join(folder, "guard"));
-    this.#file = new BlockFile(join(folder, "tree.json"));
+    const record = join(folder, "tree.json");
+    this.guard = openGuard(join(folder, "guard"), { writtenInside: record });
+    this.#file = new BlockFile(record);
     this.#line = new LineFile(join(folder, "line.json"));
     this.#fence = new BlockFile(join(folder, "fence.json"));
     this.#audit = new AuditFile(join(folder, "audit.jsonl"));

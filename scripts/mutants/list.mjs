@@ -862,6 +862,14 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/faults.test.ts"], only: "a crash of the server" },
   },
   {
+    name: "postgres-epipe",
+    about: "PostgreSQL: a broken pipe is taken for an answer of the server",
+    file: "src/store/postgres/error-codes.ts",
+    find: "/^(?=.*\\d)[0-9A-Z]{5}$/",
+    replace: "/^[0-9A-Z]{5}$/",
+    tests: { files: ["test/postgres/error-codes.test.ts"], only: "EPIPE" },
+  },
+  {
     name: "postgres-handed-to-nobody",
     about: "on PostgreSQL a key is given to the next in line although nobody listens for it",
     file: "src/store/postgres/sql/45-express.sql",

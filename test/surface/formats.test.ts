@@ -127,7 +127,9 @@ describe("docs/formats.md", () => {
   });
 
   it("STORE-4 has the tables of PostgreSQL as they are made, and every SQLSTATE", () => {
-    const sql = page("src/store/postgres/sql/01-tables.sql") + page("src/store/postgres/sql/03-manifests.sql");
+    const sql = ["01-tables", "03-manifests", "04-offers"]
+      .map((name) => page(`src/store/postgres/sql/${name}.sql`))
+      .join("");
     const made = sql.matchAll(/^create (?:unlogged )?table .*?^\)|^alter table .*?(?=;)/gms);
     const tables = [...made].map(([table]) => `${table};`);
     const [, block = ""] = /^```sql\n(create table holdfast.*?)^```$/ms.exec(text) ?? [];

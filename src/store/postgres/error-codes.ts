@@ -24,8 +24,9 @@ function factsOf(error: unknown): ServerError {
   return typeof error === "object" && error !== null ? (error as ServerError) : {};
 }
 
+/** Every SQLSTATE has a digit in it. `EPIPE`, which the system says of a connection, has not. */
 function isSqlState(code: string | undefined): code is string {
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code);
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
 }
 
 /** The connection broke or was never made: whether the step was done is unknown. */

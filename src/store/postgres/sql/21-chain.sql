@@ -9,7 +9,8 @@ $$ select '{"seq":' || seq || ',"at":"' || holdfast.iso(at_ms) || '","event":"' 
      || ',"lock_id":' || coalesce('"' || lock_id || '"', 'null')
      || ',"details":' || details || ',"prev_hash":"' || prev_hash || '"' $$;
 
-create or replace function holdfast.entry_hash(body text) returns text language sql immutable as
+-- Stable, not immutable: what it calls is no more than that, and only so it becomes a part of the statement that calls it.
+create or replace function holdfast.entry_hash(body text) returns text language sql stable as
 $$ select encode(sha256(convert_to(body || '}', 'UTF8')), 'hex') $$;
 
 -- Puts an entry at the end of its tree's chain, in the step that makes it true.

@@ -37,6 +37,7 @@ begin
   if again or ticket_id is not null then
     grants := holdfast.granted_before(keys, lock_ids, seal);
     if cardinality(grants) = cardinality(keys) then
+      delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = ticket_id;
       return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),
         'ended', '[]'::json, 'left', holdfast.left_on(guards, keys));
     end if;

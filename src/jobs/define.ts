@@ -8,9 +8,8 @@ import { MODES } from "../lock/mode.js";
 import type { Sql } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { parseCap } from "./cap-names.js";
-import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord } from "./model.js";
+import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord, type NewJob } from "./model.js";
 import type { ProjectSettings } from "./steps/caps.js";
-import type { NewJob } from "./steps/enqueue.js";
 import type { JobPage } from "./steps/look.js";
 import { nextTime } from "./steps/schedule.js";
 
@@ -108,11 +107,11 @@ export function parseNewJob(
     payload: parsePayload(payload),
     locks: parseLocks(locks, profileOf),
     command: options.command === undefined ? null : parseCommand(options.command),
-    uniqueKey: options.unique === undefined ? null : parseUnique(options.unique),
-    maxAttempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
-    timeoutMs: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
-    lockWaitMs: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
-    runAtMs: runAt(options),
+    unique_key: options.unique === undefined ? null : parseUnique(options.unique),
+    max_attempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
+    timeout_ms: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
+    lock_wait_ms: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
+    run_at_ms: runAt(options),
     ...parseCron(options),
   };
 }
@@ -144,10 +143,10 @@ function runAt({ at, delay }: EnqueueOptions): number | null {
   return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", LATER);
 }
 
-function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "timeZone"> {
+function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "time_zone"> {
   if (cron === undefined) {
     if (timeZone !== undefined) throw invalidArgument("timeZone", "is for cron");
-    return { cron: null, timeZone: null };
+    return { cron: null, time_zone: null };
   }
   if (typeof cron !== "string" || cron.length > 256) throw invalidArgument("cron", "text, at most 256");
   const zone = timeZone ?? "UTC";
@@ -157,7 +156,7 @@ function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "t
     throw invalidArgument("timeZone", `${JSON.stringify(zone)} is no time zone such as Europe/Berlin`);
   }
   nextTime(cron, zone, Date.now());
-  return { cron, timeZone: zone };
+  return { cron, time_zone: zone };
 }
 
 function parseUnique(key: string): string {

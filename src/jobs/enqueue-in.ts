@@ -4,7 +4,8 @@
  */
 import type { Sql, SqlRow } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
-import { type NewJob, rowOf } from "./steps/enqueue.js";
+import type { NewJob } from "./model.js";
+import { rowOf } from "./steps/enqueue.js";
 import { insertion } from "./steps/insert-job.js";
 
 /** A connection of the caller's own to PostgreSQL, inside a transaction: `pg`'s clients are such. */
@@ -19,7 +20,7 @@ export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<
   if (job.cron !== null) throw invalidArgument("cron", "a schedule is added by itself, not in a transaction");
   const row = { ...rowOf(job, Date.now()), flow: 0, state: "scheduled" } as const;
   if (!("answersAtOnce" in sql) || !sql.answersAtOnce || sql.ours === undefined) return onServer(sql, job, row);
-  const there = job.uniqueKey === null ? undefined : sql.ours(UNIQUE, [job.uniqueKey])[0];
+  const there = job.unique_key === null ? undefined : sql.ours(UNIQUE, [job.unique_key])[0];
   const { sql: statement, values } = insertion(row);
   return numberOf(there ?? sql.ours(statement, values)[0]);
 }
@@ -27,10 +28,10 @@ export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<
 /** By the server's clock, unless it is to wait for a time. */
 async function onServer(
   sql: { query(statement: string, values: unknown[]): Promise<unknown> },
-  { runAtMs }: NewJob,
+  { run_at_ms: notBefore }: NewJob,
   { run_at: _, created_at: __, flow: ___, state: ____, ...row }: ReturnType<typeof rowOf>,
 ): Promise<number> {
-  const spec = { ...row, run_at: runAtMs === null ? null : Math.floor(runAtMs) };
+  const spec = { ...row, run_at: notBefore === null ? null : Math.floor(notBefore) };
   const answer = await sql.query("select holdfast.job_enqueue($1::json) as job", [JSON.stringify(spec)]);
   const [first] = Array.isArray(answer) ? answer : (answer as { readonly rows: readonly SqlRow[] }).rows;
   return numberOf(first);

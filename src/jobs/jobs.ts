@@ -20,9 +20,9 @@ import {
 import { addIn, type PostgresClient } from "./enqueue-in.js";
 import { type EndState, type Keep, parseKeep } from "./keep.js";
 import type { Kind } from "./kind.js";
-import type { JobRecord } from "./model.js";
+import type { JobRecord, NewJob } from "./model.js";
 import { capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
-import { cancel, enqueue, type NewJob, retryJob } from "./steps/enqueue.js";
+import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
 import type { Project } from "./steps/flows.js";
 import { type Lanes, lanesNow } from "./steps/lanes.js";
 import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";

@@ -16,8 +16,8 @@ export interface JobLock {
   readonly mode: Mode;
 }
 
-export interface JobRecord {
-  readonly id: number;
+/** What whoever adds a job says of it. */
+interface JobSpec {
   readonly kind: string;
   readonly project: string;
   readonly map: string | null;
@@ -31,12 +31,23 @@ export interface JobRecord {
   /** Of a schedule: when it adds a job like it. It does not run itself. */
   readonly cron: string | null;
   readonly time_zone: string | null;
+  readonly max_attempts: number;
+  readonly timeout_ms: number | null;
+}
+
+/** A job that is about to be added. */
+export interface NewJob extends JobSpec {
+  readonly lock_wait_ms: number;
+  /** Not before; null is now. */
+  readonly run_at_ms: number | null;
+}
+
+export interface JobRecord extends JobSpec {
+  readonly id: number;
   /** The schedule that added it. */
   readonly schedule: number | null;
   readonly state: JobState;
   readonly attempts: number;
-  readonly max_attempts: number;
-  readonly timeout_ms: number | null;
   readonly run_at: string;
   readonly progress: unknown;
   readonly result: unknown;

@@ -1,7 +1,8 @@
 /** JOB-1 to JOB-8 as commands. */
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isInGroup } from "../../src/support/process-table.js";
 import { ended, type Json, linesOf, openScene, type Scene } from "./command.js";
 
 let scene: Scene;
@@ -82,6 +83,29 @@ describe("JOB-7: jobs as commands", () => {
     expect(jobs.map((job: { state: string; attempts: number }) => `${job.state} ${job.attempts}`)).toEqual(
       ids.map(() => "ready 0"),
     );
+  });
+
+  it("JOB-6: a command ends when its worker was killed", async () => {
+    const own = await openScene();
+    const file = join(own.root, "pid");
+    const worker = own.start(["worker", "--lease", "1h"]);
+    const over = ended(worker);
+    await add(
+      own,
+      "sh",
+      "--project",
+      "alpha",
+      "--",
+      "sh",
+      "-c",
+      `echo $$ > ${file}.new; mv ${file}.new ${file}; sleep 600`,
+    );
+    await expect.poll(() => existsSync(file), { timeout: 240_000 }).toBe(true);
+    const group = Number(readFileSync(file, "utf8"));
+    worker.kill("SIGKILL");
+    await over;
+    await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie), { timeout: 240_000 }).toBe(false);
+    await own.close();
   });
 
   it("job list --watch tells of changes, a line each", async () => {

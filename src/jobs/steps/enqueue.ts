@@ -1,7 +1,7 @@
 /** Adding a job: one row, its flow told of it, and an entry. A unique key that is still in use gives the job that has it. */
 import type { Party, Script } from "../../store/contract.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { JobClass, JobLock, JobRecord } from "../model.js";
+import type { JobRecord, NewJob } from "../model.js";
 import { express, one, rows, tell, the, time } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
 import { insertJob, type NewRow } from "./insert-job.js";
@@ -9,27 +9,6 @@ import type { JobRow } from "./job-row.js";
 import { leaveLine } from "./lock-line.js";
 import { shownJob } from "./look.js";
 import { addSchedule, admit, nextTime } from "./schedule.js";
-
-export interface NewJob {
-  readonly kind: string;
-  readonly project: string;
-  readonly map: string | null;
-  readonly class: JobClass;
-  readonly needs: readonly string[];
-  readonly priority: number;
-  readonly payload: unknown;
-  readonly locks: readonly JobLock[];
-  readonly command: readonly string[] | null;
-  readonly uniqueKey: string | null;
-  readonly maxAttempts: number;
-  readonly timeoutMs: number | null;
-  readonly lockWaitMs: number;
-  /** Not before; null is now. */
-  readonly runAtMs: number | null;
-  /** Comes again at these times. */
-  readonly cron: string | null;
-  readonly timeZone: string | null;
-}
 
 export interface Enqueued {
   readonly job: JobRecord;
@@ -40,8 +19,8 @@ export interface Enqueued {
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   const quick = yield* quickly(job, party);
   if (quick !== undefined) return { job: yield* shownJob(quick.row), isNew: quick.is_new };
-  if (job.uniqueKey !== null && job.cron === null) {
-    const there = yield* withKey(job.uniqueKey);
+  if (job.unique_key !== null && job.cron === null) {
+    const there = yield* withKey(job.unique_key);
     if (there !== undefined) return { job: yield* shownJob(there), isNew: false };
   }
   const now = yield* time();
@@ -55,28 +34,18 @@ export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
 }
 
 /** As its row, not yet in a flow. */
-export function rowOf(job: NewJob, wallMs: number): NewRow {
-  const runAt = job.runAtMs ?? wallMs;
+export function rowOf({ run_at_ms: notBefore, ...job }: NewJob, wallMs: number): NewRow {
+  const runAt = notBefore ?? wallMs;
   return {
-    kind: job.kind,
-    project: job.project,
-    map: job.map,
-    class: job.class,
+    ...job,
     needs: JSON.stringify([...job.needs].sort()),
-    flow: 0,
-    priority: job.priority,
     payload: JSON.stringify(job.payload ?? null),
     locks: JSON.stringify(job.locks),
     command: job.command === null ? null : JSON.stringify(job.command),
-    unique_key: job.uniqueKey,
-    max_attempts: job.maxAttempts,
-    timeout_ms: job.timeoutMs,
-    lock_wait_ms: job.lockWaitMs,
+    flow: 0,
     state: runAt > wallMs ? "scheduled" : "ready",
     run_at: Math.floor(runAt),
     created_at: Math.floor(wallMs),
-    cron: job.cron,
-    time_zone: job.timeZone,
     schedule: null,
   };
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { Beating, Pulse } from "../../src/lease/heart.js";
 import { Holdfast } from "../../src/lease/holdfast.js";
 import { listManifests, publish, type Stage, verifyManifests } from "../../src/publish/index.js";
 import { openStore } from "../../src/store/open.js";
@@ -45,7 +46,13 @@ export function closeDatabases(): void {
 }
 
 const NO_HEART = {
-  keep: ({ since }: { since: number }) => ({ since: () => since, renewed: () => undefined, stop: () => undefined }),
+  keep: ({ since, leaseMs }: Pulse): Beating => ({
+    since: () => since,
+    leaseMs: () => leaseMs,
+    renewing: () => undefined,
+    renewed: () => undefined,
+    stop: () => undefined,
+  }),
   close: async () => undefined,
 };
 

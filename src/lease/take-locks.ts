@@ -127,8 +127,8 @@ function isOwn({ proof }: Party): boolean {
   return proof.kind === "file" && !proof.inherited;
 }
 
-function onlyKey([first, ...others]: readonly Want[]): Key | null {
-  return first === undefined || others.length > 0 ? null : first.resource;
+function onlyKey(wants: readonly Want[]): Key | null {
+  return wants.length === 1 ? (wants[0]?.resource ?? null) : null;
 }
 
 function queueLength(error: HoldfastError): number {

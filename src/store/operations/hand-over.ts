@@ -37,7 +37,7 @@ export interface HandOver {
   readonly audit: readonly AuditDraft[];
 }
 
-const NOBODY: HandOver = { grants: [], tickets: [], audit: [] };
+export const NOBODY: HandOver = { grants: [], tickets: [], audit: [] };
 
 /** What a waiter's ticket carries so that it can be given the key, or null when it must ask for it. */
 export function bidOf(request: AcquireRequest, { settings }: OperationContext): Bid | null {

@@ -1,14 +1,14 @@
 /** Release: only the holder, by its own ids, so that it can never take away what a successor holds. */
 import { randomUUID } from "node:crypto";
 import type { Neighbourhood } from "../../lock/decide.js";
-import type { Grant } from "../../lock/grant.js";
+import type { Grant, Ticket } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
 import { recoverable } from "../../lock/profile.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
-import { handOver, ticketsLeftIn } from "./hand-over.js";
+import { type HandOver, handOver, NOBODY, ticketsLeftIn } from "./hand-over.js";
 import { findOwn, notHeld } from "./live-grant.js";
 import { wakeAfter } from "./queue.js";
 
@@ -45,25 +45,46 @@ export function release(
       new_fencing_token: view.mint(treeOf(grant.resource)),
     }),
   );
-  const left = ticketsLeftIn(near, gone, view.now);
-  const waiting = { ...near, tickets: near.tickets.filter((ticket) => !left.includes(ticket)) };
-  const next = wakeAfter(view, waiting, context, { gone: drops });
-  const heirs = handOver(view, waiting, drops, next, context);
+  const line = near.tickets.length === 0 ? EMPTY : serve(view, near, gone, drops, context);
   return {
     result: undefined,
     changes: {
-      adds: heirs.grants,
+      adds: line.heirs.grants,
       drops,
-      ticketDrops: [...heirs.tickets, ...left],
+      ticketDrops: line.ticketDrops,
       durable: gone.some((grant) => grant.detached),
       audit: [
         ...ended,
         ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
-        ...heirs.audit,
+        ...line.heirs.audit,
       ],
-      wake: next,
+      wake: line.next,
     },
   };
+}
+
+interface Served {
+  readonly heirs: HandOver;
+  readonly ticketDrops: readonly Ticket[];
+  /** Those to be told. */
+  readonly next: readonly Ticket[];
+}
+
+const EMPTY: Served = { heirs: NOBODY, ticketDrops: [], next: [] };
+
+/** What the line makes of a release. */
+function serve(
+  view: LedgerView,
+  near: Neighbourhood,
+  gone: readonly Grant[],
+  drops: readonly Grant[],
+  context: OperationContext,
+): Served {
+  const left = ticketsLeftIn(near, gone, view.now);
+  const waiting = { ...near, tickets: near.tickets.filter((ticket) => !left.includes(ticket)) };
+  const next = wakeAfter(view, waiting, context, { gone: drops });
+  const heirs = handOver(view, waiting, drops, next, context);
+  return { heirs, ticketDrops: [...heirs.tickets, ...left], next };
 }
 
 /** Grants that nest in one of `outer` and are not among them. */

@@ -1,4 +1,5 @@
 /** What only a server can do to a publish: lose an answer, be away for a while, serve another machine. */
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,6 +99,37 @@ describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost", () => {
     expect(await near.audit.list({ event: "published" })).toHaveLength(2);
     expect(await verifyManifests(near)).toMatchObject({ ok: true, targets: 1 });
     expect(debrisAt(target)).toEqual([]);
+  });
+});
+
+describe("PUB-2: an answer that is lost", () => {
+  it("each call may be sent twice: the second says what the first has done", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    const ours = await client(store);
+    const { store: opened, party, grants } = (await ours.acquire("site")).seat;
+    const { manifests } = opened;
+    const [grant] = grants;
+    if (grant === undefined) throw new Error("it holds something");
+    const id = randomUUID();
+    const draft = { id, op: "publish", target, tmpPath: join(dir, "place", "tmp", id) };
+    const begun = await manifests.begin(grant, party, draft);
+    expect(await manifests.begin(grant, party, draft)).toEqual(begun);
+    const files = [{ path: "a", size: 1, sha256: "0".repeat(64), mode: 0o100644 }];
+    for (const _ of [1, 2]) await manifests.addFiles(grant, begun, files);
+    const seal = { identity: "1:1", fileCount: 1, byteCount: 1 };
+    const sealed = await manifests.seal(grant, begun, seal, files);
+    expect(await manifests.seal(grant, begun, seal, files)).toEqual(sealed);
+    expect(await manifests.files(sealed, null, 10)).toEqual(files);
+    expect(await administer(store, "select publishing from holdfast.trees where tree = 'site'")).toEqual([
+      { publishing: 1 },
+    ]);
+    const ended = await manifests.settle(begun, party, true);
+    expect(await manifests.settle(begun, party, true)).toEqual(ended);
+    for (const _ of [1, 2]) await manifests.clear(ended ?? begun);
+    expect(await ours.audit.list({ event: "publish_undone" })).toHaveLength(1);
+    expect(await administer(store, "select publishing from holdfast.trees where tree = 'site'")).toEqual([
+      { publishing: 0 },
+    ]);
   });
 });
 

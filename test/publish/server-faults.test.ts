@@ -1,9 +1,10 @@
 /** What only a server can do to a publish: lose an answer, be away for a while, serve another machine. */
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { type Holdfast, type Lease, openHoldfast } from "../../src/index.js";
 import { openJobs } from "../../src/jobs/index.js";
 import {
   findUnfinished,
@@ -53,12 +54,10 @@ const versionAt = (): string => readFileSync(join(target, "version"), "utf8");
 const states = async (holdfast: Holdfast): Promise<string[]> =>
   (await listManifests(holdfast)).map(({ state }) => state);
 
-/** One publish is under way, past its seal; then its holder's lease has run out and its process is gone. */
-async function leaveSealed(store: string, key = "site"): Promise<void> {
-  const doomed = await client(store, "agent:doomed");
-  const lease = await doomed.acquire(key);
+/** One publish is under way, past its seal, and never goes on. */
+function sealUnder(lease: Lease): Promise<void> {
   const never = new Promise<never>(() => undefined);
-  const isSealed = new Promise<void>((resolve) => {
+  return new Promise((resolve) => {
     void publish(lease, target, page("new"), {
       beforeCommit: () => {
         resolve();
@@ -66,7 +65,11 @@ async function leaveSealed(store: string, key = "site"): Promise<void> {
       },
     });
   });
-  await isSealed;
+}
+
+/** The same; then its holder's lease has run out. */
+async function leaveSealed(store: string, key = "site"): Promise<void> {
+  await sealUnder(await (await client(store, "agent:doomed")).acquire(key));
   await outlive(store, 240 * 3_600_000);
 }
 
@@ -98,6 +101,37 @@ describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost", () => {
     expect(await near.audit.list({ event: "published" })).toHaveLength(2);
     expect(await verifyManifests(near)).toMatchObject({ ok: true, targets: 1 });
     expect(debrisAt(target)).toEqual([]);
+  });
+});
+
+describe("PUB-2: an answer that is lost", () => {
+  it("each call may be sent twice: the second says what the first has done", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    const ours = await client(store);
+    const { store: opened, party, grants } = (await ours.acquire("site")).seat;
+    const { manifests } = opened;
+    const [grant] = grants;
+    if (grant === undefined) throw new Error("it holds something");
+    const id = randomUUID();
+    const draft = { id, op: "publish", target, tmpPath: join(dir, "place", "tmp", id) };
+    const begun = await manifests.begin(grant, party, draft);
+    expect(await manifests.begin(grant, party, draft)).toEqual(begun);
+    const files = [{ path: "a", size: 1, sha256: "0".repeat(64), mode: 0o100644 }];
+    for (const _ of [1, 2]) await manifests.addFiles(grant, begun, files);
+    const seal = { identity: "1:1", fileCount: 1, byteCount: 1 };
+    const sealed = await manifests.seal(grant, begun, seal, files);
+    expect(await manifests.seal(grant, begun, seal, files)).toEqual(sealed);
+    expect(await manifests.files(sealed, null, 10)).toEqual(files);
+    expect(await administer(store, "select publishing from holdfast.trees where tree = 'site'")).toEqual([
+      { publishing: 1 },
+    ]);
+    const ended = await manifests.settle(begun, party, true);
+    expect(await manifests.settle(begun, party, true)).toEqual(ended);
+    for (const _ of [1, 2]) await manifests.clear(ended ?? begun);
+    expect(await ours.audit.list({ event: "publish_undone" })).toHaveLength(1);
+    expect(await administer(store, "select publishing from holdfast.trees where tree = 'site'")).toEqual([
+      { publishing: 0 },
+    ]);
   });
 });
 
@@ -154,6 +188,26 @@ describe("PUB-3: an administrator who breaks the lock between check and rename",
   });
 });
 
+/** Waits in line so that a release may give it the lock by itself: for that its client listens, as it does after a first wait. */
+async function standInLine(ours: Holdfast, store: string): Promise<{ readonly waiting: Promise<Lease> }> {
+  for (;;) {
+    const patience = new AbortController();
+    const waiting = ours.acquire("site", { wait: "5m", signal: patience.signal });
+    waiting.catch(() => undefined);
+    const look = "select offer is not null as offered from holdfast.tickets";
+    const [ticket] = await vi.waitUntil(
+      async () => {
+        const tickets = await administer<{ offered: boolean }>(store, look);
+        return tickets.length > 0 && tickets;
+      },
+      { timeout: 120_000, interval: 10 },
+    );
+    if (ticket?.offered) return { waiting };
+    patience.abort();
+    await waiting.catch(() => undefined);
+  }
+}
+
 describe("PUB-3: what a publisher left", () => {
   it("on another machine is left to those who see it, and the same path here is another target", async () => {
     const store = await newPostgresStore(await sharedServer());
@@ -186,6 +240,20 @@ describe("PUB-3: what a publisher left", () => {
     );
     const ours = await client(store);
     await take(ours);
+    expect(await states(ours)).toEqual(["aborted"]);
+  });
+
+  it("is settled before whoever waits in line hears that the holder has released", async () => {
+    const store = await newPostgresStore(await sharedServer());
+    const ours = await client(store);
+    const lease = await (await client(store, "agent:doomed")).acquire("site");
+    const { waiting } = await standInLine(ours, store);
+    await sealUnder(lease);
+    const fresh = `select 1 from holdfast.tickets where holdfast.now_ms() - refreshed_ms < 300
+      and not pg_try_advisory_xact_lock_shared(holdfast.listener_of(nonce))`;
+    await vi.waitUntil(async () => (await administer(store, fresh)).length > 0, { timeout: 120_000, interval: 10 });
+    await lease.release();
+    await waiting;
     expect(await states(ours)).toEqual(["aborted"]);
   });
 

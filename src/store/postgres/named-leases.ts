@@ -2,7 +2,7 @@
 import type { NamedLeases } from "../contract.js";
 import { call } from "./call.js";
 import type { Connection } from "./connection.js";
-import type { ToldManifest } from "./manifest-records.js";
+import { manifestsLeftOn } from "./manifest-records.js";
 import type { SettleLeft } from "./manifests.js";
 
 export function createNamedLeases(connection: Connection, store: string, settleLeft: SettleLeft): NamedLeases {
@@ -11,12 +11,10 @@ export function createNamedLeases(connection: Connection, store: string, settleL
       const token = await connection.ask<string | null>(() =>
         call("lease_acquire", { lease_name: name, holder, ttl_seconds: leaseMs / 1000, owner, store }),
       );
-      if (token !== null) await settleLeft(await leftOn(`runtime:${name}`), { owner, holderId: holder });
+      if (token === null) return null;
+      const left = await manifestsLeftOn(connection, store, `runtime:${name}`);
+      await settleLeft(left, { owner, holderId: holder });
       return token;
     },
   };
-
-  function leftOn(key: string): Promise<readonly ToldManifest[]> {
-    return connection.ask(() => call("manifests_left", { keys: [key], store }));
-  }
 }

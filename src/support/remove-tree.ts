@@ -1,5 +1,5 @@
 /** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
-import { rmdirSync, unlinkSync } from "node:fs";
+import { lstatSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
@@ -10,6 +10,7 @@ const STRIDE = 32;
 
 /** Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `E_IO` */
 export async function removeTree(path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   try {
     await remove(path);
   } catch (error) {

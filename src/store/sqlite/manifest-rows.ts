@@ -96,8 +96,9 @@ export class ManifestRows {
   }
 
   #stateOf({ id, target }: Manifest): Manifest["state"] | null {
-    const known = this.#remembered(target)?.find((each) => each.id === id);
-    return known?.state ?? ((this.#state.get(id)?.[0] ?? null) as Manifest["state"] | null);
+    const remembered = this.#remembered(target);
+    if (remembered !== null) return remembered.find((each) => each.id === id)?.state ?? null;
+    return (this.#state.get(id)?.[0] ?? null) as Manifest["state"] | null;
   }
 
   #note(manifests: readonly Manifest[], drops: readonly Manifest[]): void {

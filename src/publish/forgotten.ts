@@ -38,7 +38,7 @@ export async function removeForgotten(manifests: Manifests, storeUrl: string, ta
 
 function forgottenNames(storeUrl: string, { id, path, tmp }: Target): string[] {
   const found: string[] = [];
-  for (const { name } of entriesIn(tmp))
+  for (const { name } of entriesIn(tmp) ?? [])
     if (name !== id && isStageName(name, storeUrl, path) && isOlderThanBoot(join(tmp, name))) found.push(name);
   return found;
 }

@@ -77,7 +77,7 @@ async function walk(folder: string, on: Walk): Promise<void> {
   const { stage, reading, syncing } = on;
   try {
     let met = 0;
-    for (const entry of entriesIn(folder)) {
+    for (const entry of entriesIn(folder) ?? []) {
       const full = join(folder, entry.name);
       met += 1;
       if (met % STRIDE === 0) await setImmediate();

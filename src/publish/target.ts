@@ -41,8 +41,8 @@ export function resolvePlace(given: string): Place {
   return { path, parent, tmp };
 }
 
-export function targetAt(place: Place, id: string): Target {
-  return { ...place, id, stage: join(place.tmp, id), hasMadeTmp: false };
+export function targetAt({ path, parent, tmp }: Place, id: string): Target {
+  return { path, parent, tmp, id, stage: join(tmp, id), hasMadeTmp: false };
 }
 
 /** A publish replaces folders, never a file or a link. */

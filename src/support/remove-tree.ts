@@ -1,5 +1,5 @@
 /** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
-import { lstatSync, rmdirSync, unlinkSync } from "node:fs";
+import { rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
@@ -10,7 +10,6 @@ const STRIDE = 32;
 
 /** Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `E_IO` */
 export async function removeTree(path: string): Promise<void> {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
   try {
     await remove(path);
   } catch (error) {
@@ -19,8 +18,10 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 async function remove(path: string): Promise<void> {
+  const entries = entriesIn(path);
+  if (entries === null) return;
   let met = 0;
-  for (const entry of entriesIn(path)) {
+  for (const entry of entries) {
     const inner = join(path, entry.name);
     met += 1;
     if (met % STRIDE === 0) await setImmediate();

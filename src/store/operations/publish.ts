@@ -9,8 +9,9 @@ import { isMade } from "../settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";
 
-/** Older manifests of a target that are kept, with their lists. */
+/** Older manifests of a target that are kept, with their lists, when so many more have come together. */
 const KEPT = 3;
+const AT_A_TIME = 3;
 
 export interface Begun {
   readonly manifest: Manifest;
@@ -158,7 +159,7 @@ function outlived(known: readonly Manifest[], manifest: Manifest, spared: readon
       each.state !== "pending" &&
       isSameTree(each, manifest),
   );
-  return over.slice(0, Math.max(0, over.length - KEPT));
+  return over.length < KEPT + AT_A_TIME ? [] : over.slice(0, over.length - KEPT);
 }
 
 function isSameTree(a: Pick<Manifest, "resource">, b: Pick<Manifest, "resource">): boolean {

@@ -40,18 +40,21 @@ function sync(folder) {
   closeSync(fd);
 }
 
-async function holdfast({ client, folder }, files, content) {
-  await publish({ holdfast: client, key: "out" }, join(folder, "out"), async (stage) => {
+let lease = null;
+
+async function holdfast(publisher, folder, files, content) {
+  await publish(publisher, join(folder, "out"), async (stage) => {
     for (let at = 0; at < files; at += 1) await stage.write(nameOf(at), content);
   });
 }
 
 serve({
-  async publish(opened, { files, bytes }) {
+  async publish({ client, folder }, { files, bytes, takesLock = false }) {
     const content = Buffer.alloc(bytes, published);
+    if (client !== null && !takesLock) lease ??= await client.acquire("out");
     const startedAt = performance.now();
-    if (opened.client === null) bare(opened.folder, files, content);
-    else await holdfast(opened, files, content);
+    if (client === null) bare(folder, files, content);
+    else await holdfast(lease ?? { holdfast: client, key: "out" }, folder, files, content);
     published += 1;
     return performance.now() - startedAt;
   },

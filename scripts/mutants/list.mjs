@@ -693,8 +693,8 @@ export const MUTANTS = [
     name: "publish-no-replace",
     about: "a folder is renamed over whatever is there",
     file: "src/publish/place.ts",
-    find: `const isNew = placeAt(path) === "absent";`,
-    replace: `const isNew = placeAt(path) !== "other";`,
+    find: `const isNew = assertFolder(path) === "absent";`,
+    replace: `const isNew = assertFolder(path) !== null;`,
     tests: publishing("publish", "an empty folder"),
   },
   {
@@ -716,27 +716,25 @@ export const MUTANTS = [
   {
     name: "publish-seal-sync",
     about: "the rename does not wait until the seal is on the disk",
-    file: "src/store/manifests.ts",
-    find: "await ledger.sync();",
-    replace: "if (sealed === null) await ledger.sync();",
+    file: "src/publish/seal.ts",
+    find: "await hand.manifests.onDisk({ standStill: true });",
+    replace: "",
     tests: publishing("order", "synced before the rename"),
   },
   {
     name: "publish-commit-sync",
     about: "a publish is acknowledged before its record is on the disk",
-    file: "src/store/manifests.ts",
-    find: "const onDisk = ledger.sync();",
-    replace: "const onDisk = Promise.resolve();",
+    file: "src/publish/protocol.ts",
+    find: "hand.manifests.onDisk().catch(",
+    replace: "Promise.resolve().catch(",
     tests: publishing("order", "synced before the rename"),
   },
   {
     name: "publish-commit-told",
     about: "a publish is acknowledged although its record could not be synced",
     file: "src/publish/protocol.ts",
-    find: `await onDisk.catch((error: unknown) => {
-    throw uncertain(target, error);
-  });`,
-    replace: "await onDisk.catch(() => undefined);",
+    find: "if (failure instanceof HoldfastError) throw failure;",
+    replace: "if (failure === null) throw failure;",
     tests: publishing("io-errors", "after it uncertain"),
   },
   {

@@ -1,8 +1,14 @@
-// Looks at FOLDER after the power was cut, takes the lock, publishes once more, and says what is wrong, as JSON.
+// Looks at FOLDER after the power was cut, takes the lock, publishes once more, and says what is wrong, as JSON. As far as
+// this process can tell, the machine has been started just now.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import { join } from "node:path";
-import { openHoldfast } from "../../dist/index.js";
-import { listManifests, publish, verifyManifests } from "../../dist/publish/index.js";
+
+os.uptime = () => 0;
+syncBuiltinESMExports();
+const { openHoldfast } = await import("../../dist/index.js");
+const { listManifests, publish, verifyManifests } = await import("../../dist/publish/index.js");
 
 const [folder, store, told] = process.argv.slice(2);
 const acknowledged = Number(told);

@@ -13,9 +13,17 @@ import { isStageName } from "./stage-name.js";
 import type { Target } from "./target.js";
 
 const MOST_MANIFESTS = 1_000;
+const MOST_LOOKED_AT = 1_000;
 
-/** Removes those of this target. What cannot be removed now is left to the next publish. */
+/** There are no power cuts in the life of a process, so it looks once at each target. */
+const lookedAt = new WeakMap<Manifests, Set<string>>();
+
+/** Removes those of this target. What cannot be removed now is left to the next process that publishes there. */
 export async function removeForgotten(manifests: Manifests, storeUrl: string, target: Target): Promise<void> {
+  const targets = lookedAt.get(manifests) ?? new Set<string>();
+  if (targets.has(target.path)) return;
+  if (targets.size === MOST_LOOKED_AT) targets.clear();
+  lookedAt.set(manifests, targets.add(target.path));
   try {
     const names = forgottenNames(storeUrl, target);
     if (names.length === 0) return;
@@ -30,7 +38,7 @@ export async function removeForgotten(manifests: Manifests, storeUrl: string, ta
 
 function forgottenNames(storeUrl: string, { id, path, tmp }: Target): string[] {
   const found: string[] = [];
-  for (const { name } of entriesIn(tmp))
+  for (const { name } of entriesIn(tmp) ?? [])
     if (name !== id && isStageName(name, storeUrl, path) && isOlderThanBoot(join(tmp, name))) found.push(name);
   return found;
 }

@@ -1,7 +1,7 @@
 /** The one moment: the stage gets the target's name. Runs under the guard, after lease and fence were checked. */
 import { closeSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { ioError } from "../support/errors.js";
-import { exchange, placeAt } from "../support/exchange.js";
+import { exchange } from "../support/exchange.js";
 import { asCrossDevice, assertFolder, type Target } from "./target.js";
 
 /**
@@ -17,8 +17,7 @@ export function putIntoPlace(
   try {
     for (const folder of [tmp, parent]) folders.push(openSync(folder, "r"));
     check?.();
-    assertFolder(path);
-    const isNew = placeAt(path) === "absent";
+    const isNew = assertFolder(path) === "absent";
     if (isNew) renameSync(stage, path);
     else exchange(stage, path);
     onRenamed();

@@ -15,7 +15,7 @@
  *    9. fsync both parents                                     the same
  *   10. manifest `committed`, with its audit entry             published; the old tree still at tmp/<id>
  *       ── the guard is left ──
- *   11. remove the old tree, while what 10 wrote gets to       a manifest that is not cleared
+ *   11. remove the old tree, while what 10 wrote gets to       the rest of it: removed by the next publish
  *       the disk; wait for that
  *   12. release the lock if it was taken for this; tell        the same
  *
@@ -94,7 +94,6 @@ async function publishWith(
   const { op = "publish" } = options;
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
   let manifest = await begin(hand, target, draft);
-  let onDisk: Promise<void>;
   let hasRenamed = false;
   try {
     await removeForgotten(hand.manifests, hand.storeUrl, target);
@@ -111,22 +110,22 @@ async function publishWith(
     await options.beforeCommit?.();
     tell({ phase: "committing" });
     const pending = manifest;
-    ({ manifest, onDisk } = await hand.step((manifests, grant, party) =>
+    manifest = await hand.step((manifests, grant, party) =>
       manifests.commit(grant, party, pending, () =>
         putIntoPlace(target, options.underGuard, () => {
           hasRenamed = true;
         }),
       ),
-    ));
+    );
   } catch (error) {
     if (hasRenamed) throw uncertain(target, error);
     await abandon(hand, target);
     throw await hand.reasonFor(error);
   }
-  await cleanUp(hand, target, manifest, tell); // What a power cut would find instead is rolled forward.
-  await onDisk.catch((error: unknown) => {
-    throw uncertain(target, error);
-  });
+  const recorded = hand.manifests.onDisk().catch((error: unknown) => uncertain(target, error));
+  await cleanUp(target, manifest, tell);
+  const failure = await recorded;
+  if (failure instanceof HoldfastError) throw failure;
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
 }
 
@@ -153,21 +152,15 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
   }
 }
 
-/** It is published: what cannot be removed now is removed by the next publish there. */
-async function cleanUp(
-  { manifests }: Hand,
-  target: Target,
-  manifest: Manifest,
-  tell: ReturnType<typeof reporter>,
-): Promise<void> {
+/** It is published: what cannot be removed now is removed by the next publish there, which also notes that it is gone. */
+async function cleanUp(target: Target, manifest: Manifest, tell: ReturnType<typeof reporter>): Promise<void> {
   try {
     if (!manifest.isCleared) {
       tell({ phase: "cleaning" });
       for (const path of leftoversOf(target.stage)) await removeTree(path);
-      await manifests.clear(manifest);
     }
   } catch {
-    // It stays on record as not cleared.
+    // The next publish there finds it.
   }
 }
 

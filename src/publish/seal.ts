@@ -4,7 +4,7 @@
  * nor their size matters to memory. Nothing but files, folders and links can be published.
  *
  * Syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises nothing about
- * the files. It is waited for all of them before the rename.
+ * the files. It is waited for all of them, and for the seal, before the rename.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, openSync, readlinkSync } from "node:fs";
@@ -53,9 +53,11 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
     await reading.idle();
     reading.assertFine();
     const last = batch;
-    return await hand.step((manifests, grant) =>
+    const sealed = await hand.step((manifests, grant) =>
       manifests.seal(grant, manifest, { identity, fileCount: files, byteCount: bytes }, last),
     );
+    await hand.manifests.onDisk({ standStill: true });
+    return sealed;
   } finally {
     await reading.idle();
     await syncing.idle();
@@ -75,7 +77,7 @@ async function walk(folder: string, on: Walk): Promise<void> {
   const { stage, reading, syncing } = on;
   try {
     let met = 0;
-    for (const entry of entriesIn(folder)) {
+    for (const entry of entriesIn(folder) ?? []) {
       const full = join(folder, entry.name);
       met += 1;
       if (met % STRIDE === 0) await setImmediate();

@@ -1,5 +1,5 @@
 /** Where a publish goes, and the folder beside it in which it is made. */
-import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { cradleOf, placeAt } from "../support/exchange.js";
@@ -41,12 +41,12 @@ export function resolvePlace(given: string): Place {
   return { path, parent, tmp };
 }
 
-export function targetAt(place: Place, id: string): Target {
-  return { ...place, id, stage: join(place.tmp, id), hasMadeTmp: false };
+export function targetAt({ path, parent, tmp }: Place, id: string): Target {
+  return { path, parent, tmp, id, stage: join(tmp, id), hasMadeTmp: false };
 }
 
 /** A publish replaces folders, never a file or a link. */
-export function assertFolder(path: string): void {
+export function assertFolder(path: string): "absent" | "folder" {
   let place: ReturnType<typeof placeAt>;
   try {
     place = placeAt(path);
@@ -55,6 +55,7 @@ export function assertFolder(path: string): void {
   }
   if (place === "other")
     throw invalidArgument("target", `${path} is a file or a link, and only a folder is replaced`, "Remove it first.");
+  return place;
 }
 
 /**
@@ -66,16 +67,17 @@ export function makeStageFolder(target: Target): void {
   try {
     mkdirSync(cradleOf(stage));
     for (let tries = 0; ; tries += 1) {
-      target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
       try {
         renameSync(cradleOf(stage), stage);
         break;
       } catch (error) {
-        // Another publish removed the empty folder just now.
+        // There is no such folder yet, or another publish removed the empty one just now.
         if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries >= 10) throw error;
       }
+      target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
     }
-    if (existsSync(path) && lstatSync(path).dev !== lstatSync(parent).dev) throw crossDevice(path);
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (there !== undefined && there.dev !== lstatSync(parent).dev) throw crossDevice(path);
   } catch (error) {
     throw asCrossDevice(error, path) ?? ioError(error, "make a stage for", path);
   }

@@ -71,7 +71,7 @@ export interface Ledger {
    */
   transact<T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once?: boolean): Promise<T>;
   /** Resolves when all steps that this ledger has made are on the disk. `E_IO`: it is not known whether they are. */
-  sync(): Promise<void>;
+  sync(standStill: boolean): Promise<void>;
   /** The grant on this key with this token, without the guard. Null also when it cannot be read just now. */
   held(key: Key, tokenHash: string): Grant | null;
   readonly records: LedgerRecords;

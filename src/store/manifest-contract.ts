@@ -20,12 +20,6 @@ export interface Seal {
   readonly byteCount: number;
 }
 
-/** Everybody sees it. Nobody is told before it is on the disk too; `onDisk` rejects when nobody knows whether it is. */
-interface Committed {
-  readonly manifest: Manifest;
-  readonly onDisk: Promise<void>;
-}
-
 export interface ManifestPage {
   readonly target: string | null;
   readonly state: Manifest["state"] | null;
@@ -37,18 +31,22 @@ export interface ManifestPage {
 /**
  * The record of what is published. Each call is one step under the guard of the manifest's tree; those of a publisher
  * check lease and fence in it. Whatever a crash left pending is settled before the next grant on, above or below its key.
+ *
+ * A step is seen by everybody when its call resolves. `begin`, `seal` and `commit` need not be on the disk by then: a
+ * publisher waits for that with `onDisk`, before the rename and before it tells anybody.
  */
 export interface Manifests {
-  /**
-   * Puts a manifest on record, for all to see, and settles what is left on its target. A power cut may take the record
-   * until it is sealed. `E_CONFIG` for another key than the recorded.
-   */
+  /** Puts a manifest on record and settles what is left on its target. `E_CONFIG` for another key than the recorded. */
   begin(grant: GrantRef, party: Party, draft: ManifestDraft): Promise<Manifest>;
   addFiles(grant: GrantRef, manifest: Manifest, files: readonly ManifestFile[]): Promise<void>;
-  /** On the disk, with everything before it, when it resolves. */
   seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
   /** Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. */
-  commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Committed>;
+  commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Manifest>;
+  /**
+   * Resolves when all steps made here before are on the disk. Who has nothing else to do meanwhile may have this thread
+   * stand still for it, which is quicker. `E_IO`: it is not known whether they are.
+   */
+  onDisk(how?: { readonly standStill: boolean }): Promise<void>;
   /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. Null: there is none. */
   settle(which: ManifestRef, party: Party, mine: boolean): Promise<Manifest | null>;
   /** Notes that nothing is left at its `tmpPath`, and forgets what newer manifests of the target have outlived. */

@@ -39,17 +39,9 @@ export function createManifests(ledger: Ledger): LocalManifests {
       }
     },
     addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
-    async seal(grant, manifest, facts, files) {
-      const sealed = await inTree(grant, (view) => seal(view, grant, manifest, facts, files));
-      await ledger.sync();
-      return sealed;
-    },
-    async commit(grant, party, manifest, make) {
-      const committed = await inTree(grant, (view) => commit(view, grant, party, manifest, make));
-      const onDisk = ledger.sync();
-      onDisk.catch(() => undefined); // Whoever waits for it is told.
-      return { manifest: committed, onDisk };
-    },
+    seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files)),
+    commit: (grant, party, manifest, make) => inTree(grant, (view) => commit(view, grant, party, manifest, make)),
+    onDisk: ({ standStill } = { standStill: false }) => ledger.sync(standStill),
     settle: async (manifest, party, mine) => {
       const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);
       if (!mine && ended !== null) sweep([ended]);

@@ -1,27 +1,30 @@
 /**
- * What is in a folder, in the order the system has it; nothing when there is no such folder. Most folders are read at once,
- * a big one piece by piece, so that memory does not grow with it.
+ * What is in a folder, in the order the system has it; null when there is no such folder. Most folders are read at once, a
+ * big one piece by piece, so that memory does not grow with it.
  */
 import { type Dirent, lstatSync, opendirSync, readdirSync } from "node:fs";
 
 /** A folder that takes more than this has too many names to hold all of them. */
 const AT_ONCE_BYTES = 65_536;
 
-export function* entriesIn(folder: string): Generator<Dirent> {
+export function entriesIn(folder: string): Iterable<Dirent> | null {
+  const size = lstatSync(folder, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return null;
   try {
-    const size = lstatSync(folder, { throwIfNoEntry: false })?.size;
-    if (size === undefined) return;
-    yield* size <= AT_ONCE_BYTES ? readdirSync(folder, { withFileTypes: true }) : inPieces(folder);
+    return size <= AT_ONCE_BYTES ? readdirSync(folder, { withFileTypes: true }) : inPieces(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
   }
 }
 
-function* inPieces(folder: string): Generator<Dirent> {
+function inPieces(folder: string): Iterable<Dirent> {
   const entries = opendirSync(folder);
-  try {
-    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) yield entry;
-  } finally {
-    entries.closeSync();
-  }
+  return (function* () {
+    try {
+      for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) yield entry;
+    } finally {
+      entries.closeSync();
+    }
+  })();
 }

@@ -18,8 +18,10 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 async function remove(path: string): Promise<void> {
+  const entries = entriesIn(path);
+  if (entries === null) return;
   let met = 0;
-  for (const entry of entriesIn(path)) {
+  for (const entry of entries) {
     const inner = join(path, entry.name);
     met += 1;
     if (met % STRIDE === 0) await setImmediate();

@@ -81,13 +81,15 @@ it("PUB-3: what others have there is not removed", async () => {
 it("PUB-3: the stage of a live writer is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });
   const client = await scene.open();
+  const other = await scene.open();
   const lease = await client.acquire(KEY);
   await publish(lease, scene.target, async (stage) => {
     await treeOf("slow")(stage);
     machine.hasJustStarted = true;
-    await publish(lease, scene.target, treeOf("quick"));
+    await publish(await other.borrow(KEY, lease.token), scene.target, treeOf("quick"));
   });
   expect(await verifiedVersion(client, scene.target)).toBe("slow");
+  await other.close();
   await client.close();
   expect(debrisAt(scene.target)).toEqual([]);
   removeScene(scene);

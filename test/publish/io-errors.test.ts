@@ -88,7 +88,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
   it.each([1, 2])(
     "PUB-3: a record that cannot be synced: before the rename it is undone, after it uncertain (%i)",
     async (n) => {
-      const at = (await numbersOf(/^fdatasync store/))[n - 1] ?? 0;
+      const at = (await numbersOf(/^fdatasync(Sync)? store/))[n - 1] ?? 0;
       const { scene, error } = await attempt(at, "EIO");
       expect(error).toMatchObject({ code: n === 1 ? "E_IO" : "E_COMMIT_UNCERTAIN" });
       expect(versionAt(scene.target)).toBe(n === 2 ? "new" : course.replaces ? "old" : null);

@@ -34,9 +34,9 @@ it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both par
     expect(seen[renamed + 3]).toBe("COMMIT ");
     const begun = seen.findIndex((call) => call.startsWith("mkdirSync place"));
     expect(seen.slice(0, begun)).toContain("COMMIT "); // The manifest is there before the stage.
-    const walSync = "fdatasync store/holdfast.db-wal";
-    expect(before.lastIndexOf(walSync)).toBeGreaterThan(before.lastIndexOf("COMMIT ")); // The seal is on the disk.
-    expect(seen.slice(renamed + 4)).toContain(walSync); // And so is the record, before anybody is told.
+    const sealed = before.lastIndexOf("fdatasyncSync store/holdfast.db-wal");
+    expect(sealed).toBeGreaterThan(before.lastIndexOf("COMMIT ")); // The seal is on the disk.
+    expect(seen.slice(renamed + 4)).toContain("fdatasync store/holdfast.db-wal"); // And the record, before anybody is told.
   }
   if (course.kind === "postgres") {
     expect(before.filter((call) => !call.includes(".holdfast-fence")).slice(-2)).toEqual(["BEGIN ", "manifest_check "]);

@@ -1,6 +1,7 @@
 /** Publishing up to a chosen operation, of files or of the database, in this process, and what must be true afterwards. */
 import { join } from "node:path";
 import { publish } from "../../src/publish/index.js";
+import { collectGarbage } from "../collect-garbage.js";
 import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
 import {
   closeDatabases,
@@ -25,11 +26,14 @@ export const COURSES: readonly (Course & { readonly name: string })[] = KINDS.fl
   [true, false].map((replaces) => ({ kind, replaces, name: `${kind}, ${replaces ? "replacing" : "a new target"}` })),
 );
 
+/** Scenes between two collections of garbage. */
+const COLLECT_EVERY = 100;
 let scenes = 0;
 
 /** A scene with the old tree in place, or none. */
 export async function prepare(base: string, { kind, replaces }: Course): Promise<Scene> {
   scenes += 1;
+  if (scenes % COLLECT_EVERY === 0) collectGarbage();
   const scene = await sceneAt(join(base, `scene-${scenes}`), kind);
   faults.skipSyncs();
   faults.watch(scene.dir);

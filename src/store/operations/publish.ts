@@ -2,14 +2,16 @@
 import { isWithin, treeOf } from "../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
+import { leftoversOf, placeAt } from "../../support/exchange.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { isMade } from "../settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";
 
-/** Older manifests of a target that are kept, with their lists. */
+/** Older manifests of a target that are kept, with their lists, when so many more have come together. */
 const KEPT = 3;
+const AT_A_TIME = 3;
 
 export interface Begun {
   readonly manifest: Manifest;
@@ -18,15 +20,21 @@ export interface Begun {
 }
 
 /**
- * Settles what is left on the target, then puts the new manifest on record. The trees of its pending manifests are all in
- * the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
+ * Settles what is left on the target, then puts the new manifest on record. Notes of ended ones that nothing of them is left,
+ * and forgets what newer ones have outlived. The trees of its pending manifests are all in the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
  */
 export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: ManifestDraft): Outcome<Begun> {
   const grant = requireWriter(view, ref);
   const known = view.manifestsOf(draft.target);
   const settled: Settled[] = [];
+  const cleared: Manifest[] = [];
   const now = known.map((manifest) => {
-    if (manifest.state !== "pending" || (isLive(view, manifest) && !isMade(manifest))) return manifest;
+    if (manifest.state !== "pending") {
+      if (manifest.isCleared || !isSameTree(manifest, grant) || mayBeLeft(manifest)) return manifest;
+      cleared.push({ ...manifest, isCleared: true });
+      return cleared.at(-1) ?? manifest;
+    }
+    if (isLive(view, manifest) && !isMade(manifest)) return manifest;
     const ended = settle(view, manifest, party);
     settled.push(ended);
     return ended.manifest;
@@ -55,7 +63,8 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
   return {
     result: { manifest, uncleared: now.filter(({ state, isCleared }) => state !== "pending" && !isCleared) },
     changes: {
-      manifests: [...settled.map((each) => each.manifest), manifest],
+      manifests: [...settled.map((each) => each.manifest), ...cleared, manifest],
+      manifestDrops: outlived(now, manifest, cleared),
       audit: settled.map((each) => each.entry),
       durable: settled.length > 0 ? true : "soon",
     },
@@ -130,20 +139,40 @@ export function clear(view: LedgerView, manifest: Manifest): Outcome<void> {
   const known = view.manifestsOf(manifest.target);
   const current = known.find(({ id }) => id === manifest.id);
   if (current === undefined || current.state === "pending") return { result: undefined, changes: null };
-  const newest = known.findLast(({ state }) => state === "committed");
-  const over = known.filter(
-    (each) => each !== newest && each !== current && each.isCleared && each.state !== "pending" && isSameTree(each),
-  );
-  function isSameTree({ resource }: Manifest): boolean {
-    return treeOf(resource) === treeOf(manifest.resource);
-  }
   return {
     result: undefined,
     changes: {
       manifests: current.isCleared ? [] : [{ ...current, isCleared: true }],
-      manifestDrops: over.slice(0, Math.max(0, over.length - KEPT)),
+      manifestDrops: outlived(known, manifest, [current]),
     },
   };
+}
+
+/** Those in the tree of `manifest` that newer ones have outlived, but for the spared. */
+function outlived(known: readonly Manifest[], manifest: Manifest, spared: readonly Manifest[]): readonly Manifest[] {
+  const newest = known.findLast(({ state }) => state === "committed");
+  const over = known.filter(
+    (each) =>
+      each !== newest &&
+      !spared.includes(each) &&
+      each.isCleared &&
+      each.state !== "pending" &&
+      isSameTree(each, manifest),
+  );
+  return over.length < KEPT + AT_A_TIME ? [] : over.slice(0, over.length - KEPT);
+}
+
+function isSameTree(a: Pick<Manifest, "resource">, b: Pick<Manifest, "resource">): boolean {
+  return treeOf(a.resource) === treeOf(b.resource);
+}
+
+/** What cannot be looked at may be there. */
+function mayBeLeft({ tmpPath }: Manifest): boolean {
+  try {
+    return leftoversOf(tmpPath).some((path) => placeAt(path) !== "absent");
+  } catch {
+    return true;
+  }
 }
 
 function requirePending(view: LedgerView, { id, target, resource }: Manifest): void {

@@ -162,14 +162,16 @@ export function createManifests(connection: Connection, store: string): ServerMa
       };
       try {
         const work = { grant, party, make: noted };
-        return committed(await connection.transaction((session) => commitIn(session, manifest, work)));
+        return await connection.transaction((session) => commitIn(session, manifest, work));
       } catch (error) {
         if (!isRenamed) throw error;
         const ended = await settle(manifest.id, party, true, RECORD_MS).catch(() => null);
         if (ended?.state !== "committed") throw error;
-        return committed(ended);
+        return ended;
       }
     },
+    /** The server has it on its disk when it answers. */
+    async onDisk() {},
     settle: (which, party, mine) => (mine ? settle(which.id, party, true) : settleOthers(which, party)),
     clear,
     list: (page) => listManifests(connection, store, page),
@@ -182,11 +184,6 @@ export function createManifests(connection: Connection, store: string): ServerMa
     },
     close,
   };
-}
-
-/** The server has it on its disk when it answers. */
-function committed(manifest: Manifest) {
-  return { manifest, onDisk: Promise.resolve() };
 }
 
 function stoodStill(target: string): HoldfastError {

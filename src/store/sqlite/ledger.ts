@@ -61,8 +61,8 @@ export class SqliteLedger implements Ledger {
     return this.#inTurn(() => this.#steps.run(trees, body, once));
   }
 
-  sync(): Promise<void> {
-    return this.#wal.wait();
+  sync(standStill: boolean): Promise<void> {
+    return this.#wal.wait(standStill);
   }
 
   held(key: Key, tokenHash: string): Grant | null {

@@ -3,7 +3,8 @@
  * manifests of the target that was last asked for are remembered between steps, for as long as trees are.
  */
 import { type Key, nodesOf, treeOf } from "../../lock/key.js";
-import { byAge, fromManifestRecord, type Manifest, type ManifestFile, toManifestRecord } from "../../lock/manifest.js";
+import { byAge, fromManifestRecord, type Manifest, type ManifestFile } from "../../lock/manifest.js";
+import { isoTime } from "../../lock/time.js";
 import type { ManifestPage } from "../contract.js";
 import type { Changes } from "../ledger.js";
 import type { Database } from "./database.js";
@@ -71,33 +72,36 @@ export class ManifestRows {
     const isPending = manifest.state === "pending";
     if ((before === "pending") !== isPending)
       this.#trees.change(treeOf(manifest.resource)).publishing += isPending ? 1 : -1;
-    const { target_key, lock_id, sealed, cleared, ...record } = toManifestRecord(manifest);
-    const { state, committed_at, file_count, bytes } = record;
-    const details = JSON.stringify({ target_key, lock_id, sealed, cleared });
+    const { id, state, fileCount, byteCount } = manifest;
+    const committedAt = manifest.committedAt === null ? null : isoTime(manifest.committedAt);
+    const details = detailsOf(manifest);
     if (before !== null) {
-      this.#change.get(state, committed_at, file_count, bytes, details, record.id);
+      this.#change.get(state, committedAt, fileCount, byteCount, details, id);
       return;
     }
+    const { op, target, tmpPath, owner, resource, fencingToken } = manifest;
+    const createdAt = isoTime(manifest.createdAt);
     this.#put.get(
-      record.id,
-      record.op,
-      record.target,
-      record.tmp_path,
-      record.owner,
-      record.resource,
-      record.fencing_token,
+      id,
+      op,
+      target,
+      tmpPath,
+      owner,
+      resource,
+      fencingToken,
       state,
-      record.created_at,
-      committed_at,
-      file_count,
-      bytes,
+      createdAt,
+      committedAt,
+      fileCount,
+      byteCount,
       details,
     );
   }
 
   #stateOf({ id, target }: Manifest): Manifest["state"] | null {
-    const known = this.#remembered(target)?.find((each) => each.id === id);
-    return known?.state ?? ((this.#state.get(id)?.[0] ?? null) as Manifest["state"] | null);
+    const remembered = this.#remembered(target);
+    if (remembered !== null) return remembered.find((each) => each.id === id)?.state ?? null;
+    return (this.#state.get(id)?.[0] ?? null) as Manifest["state"] | null;
   }
 
   #note(manifests: readonly Manifest[], drops: readonly Manifest[]): void {
@@ -177,6 +181,11 @@ function toManifest(row: Row): Manifest {
     bytes: bytes as number,
     ...(JSON.parse(details as string) as ManifestDetails),
   });
+}
+
+function detailsOf({ targetKey, lockId, sealed, isCleared }: Manifest): string {
+  const details: ManifestDetails = { target_key: targetKey, lock_id: lockId, sealed, cleared: isCleared };
+  return JSON.stringify(details);
 }
 
 interface ManifestDetails {

@@ -82,8 +82,8 @@ function measureRound(base, model, files, hasRestic) {
     const ms = timed(takers.ours);
     if (again >= ALONE) times.ours.last.push(ms);
   }
-  const [newest] = JSON.parse(execFileSync(process.execPath, [MAIN, "history", "--json"], { cwd: root })).data
-    .snapshots;
+  const history = JSON.parse(execFileSync(process.execPath, [MAIN, "history", "--json"], { cwd: root }));
+  const newest = history.data.snapshots.at(-1);
   times.ours.restore = [timed(() => holdfast("restore", newest.snapshot_id, "--to", "copy"))];
   if (hasRestic) times.restic.restore = [timed(() => restic("restore", "latest", "--target", join(base, "restored")))];
   times.size = sizeOf(join(root, ".holdfast", "snapshots")) / (files * FILE_BYTES);

@@ -21,25 +21,64 @@ export function historyText(
   const stack = [...(children.get(null) ?? [])].reverse().map((info) => ({ info, indent: "", joint: "" }));
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { info, indent, joint } = next;
-    lines.push(`${screen.paint("dim", indent + joint)}${line(info, heads.get(info.snapshot_id) ?? [], screen)}`);
-    const own = children.get(info.snapshot_id) ?? [];
+    const left = indent + joint;
+    const own = line(info, heads.get(info.snapshot_id) ?? [], screen, screen.width - left.length);
+    lines.push(`${screen.paint("dim", left)}${own}`);
+    const after = children.get(info.snapshot_id) ?? [];
     const base = joint === "" ? indent : `${indent}│ `;
-    for (const [at, child] of [...own].reverse().entries())
+    for (const [at, child] of [...after].reverse().entries())
       stack.push({ info: child, indent: base, joint: at === 0 ? "" : "├─" });
   }
   return lines.join("\n");
 }
 
-function line(info: SnapshotInfo, heads: readonly string[], screen: Screen): string {
-  const marks = [
-    ...heads.map((name) => screen.paint("green", `<- ${name}`)),
-    ...(info.kind === "rescue" ? [screen.paint("cyan", "rescue")] : []),
-    ...(info.consistency_level === "best_effort" ? [screen.paint("yellow", "! best effort")] : []),
-    ...(info.worktree_mode === "shared" ? [screen.paint("yellow", "! shared, high risk")] : []),
-    ...(info.skipped > 0 ? [screen.paint("yellow", `! ${info.skipped} skipped`)] : []),
-    ...info.tags.filter((tag) => tag !== "rescue").map((tag) => screen.paint("cyan", `#${tag}`)),
+type Piece = readonly [style: Parameters<Screen["paint"]>[0] | null, text: string];
+
+/**
+ * What matters comes before the note: on a terminal that is cut where the line ends, and only there. Where little
+ * of it would be left the time goes, which the id tells too.
+ */
+function line(info: SnapshotInfo, heads: readonly string[], screen: Screen, columns: number): string {
+  const room = screen.isTerminal ? columns : Infinity;
+  const withTime = piecesOf(info, heads, ` ${clockTime(info.created_at)} `);
+  const wanted = lengthOf(withTime) + Math.min(info.note.length, GOOD_NOTE);
+  const pieces = wanted <= room ? withTime : piecesOf(info, heads, "");
+  const note = noteOf(info, room - lengthOf(pieces) - 2);
+  if (note !== "") pieces.push([null, ` ${note}`]);
+  return pieces.map(([style, text]) => (style === null ? text : screen.paint(style, text))).join(" ");
+}
+
+function piecesOf(info: SnapshotInfo, heads: readonly string[], time: string): Piece[] {
+  return [
+    [null, "*"],
+    ["bold", info.snapshot_id],
+    [null, `${time} ${info.worktree_id}  ${size(info.bytes)}`],
+    ...marksOf(info, heads),
   ];
-  const note = info.note === "" ? "" : `  ${info.note.split("\n")[0]}`;
-  const facts = `${clockTime(info.created_at)}  ${info.worktree_id}  ${info.entries.toLocaleString("en-US")} entries, ${size(info.bytes)}`;
-  return `* ${screen.paint("bold", info.snapshot_id)}  ${facts}${note}${marks.length === 0 ? "" : `  ${marks.join(" ")}`}`;
+}
+
+function lengthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, [, text]) => sum + text.length + 1, -1);
+}
+
+function marksOf(info: SnapshotInfo, heads: readonly string[]): Piece[] {
+  return [
+    ...heads.map((name): Piece => ["green", `<- ${name}`]),
+    ...(info.kind === "rescue" ? [["cyan", "rescue"] as const] : []),
+    ...(info.consistency_level === "best_effort" ? [["yellow", "! best effort"] as const] : []),
+    ...(info.worktree_mode === "shared" ? [["yellow", "! shared, high risk"] as const] : []),
+    ...(info.skipped > 0 ? [["yellow", `! ${info.skipped} skipped`] as const] : []),
+    ...info.tags.filter((tag) => tag !== "rescue").map((tag): Piece => ["cyan", `#${tag}`]),
+  ];
+}
+
+const LEAST_NOTE = 8;
+const GOOD_NOTE = 24;
+
+/** Its first line. Whoever wrote it must not draw on the terminal. */
+function noteOf({ note }: SnapshotInfo, room: number): string {
+  const [first = ""] = note.split("\n");
+  const shown = first.replaceAll(/\p{Cc}/gu, " ");
+  if (shown.length <= room) return shown;
+  return room < LEAST_NOTE ? "" : `${shown.slice(0, room - 1)}…`;
 }

@@ -80,7 +80,8 @@ function withWarnings(descriptor: Descriptor, checksum: string): SnapshotInfo {
   if (descriptor.consistency_level === "best_effort")
     warnings.push("best_effort: files may have changed while they were read");
   if (descriptor.worktree_mode === "shared") warnings.push("shared worktree, high risk: no single writer is promised");
-  if (descriptor.skipped > 0) warnings.push(`${descriptor.skipped} entries were skipped`);
+  if (descriptor.skipped > 0)
+    warnings.push(descriptor.skipped === 1 ? "1 entry was skipped" : `${descriptor.skipped} entries were skipped`);
   return { ...descriptor, descriptor_checksum: checksum, warnings };
 }
 

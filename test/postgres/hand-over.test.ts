@@ -65,7 +65,7 @@ class Waiter implements AsyncDisposable {
     const { rows } = await this.#session.query(
       `select holdfast.acquire('{k}', $1, wait_ms => 60000, token => $2, holder_id => 'h', nonce => $3, lock_ids => array[$4],
          proof => $5, ticket_id => $6, store => (select (holdfast.described() ->> 'store_id')::uuid),
-         is_listening => $7) as told`,
+         is_listening => $7, detached => false) as told`,
       [`agent:${this.#nonce}`, SEAL, this.#nonce, this.#lockId, PROOF, ticket, isListening],
     );
     return rows[0].told;
@@ -124,14 +124,17 @@ describe("a release while others wait", () => {
     const told: Told = JSON.parse(heard.slice(ticket.length + 1));
     expect(told.kind).toBe("granted");
     expect(told.grants[0]?.fencing_token).toBeGreaterThan(before.grants[0]?.fencing_token ?? Number.NaN);
-    const entries = await administer<{ event: string; owner: string }>(
+    const entries = await administer<{ event: string; owner: string; first: string | null }>(
       url,
-      "select event, owner from holdfast.audit where tree = 'k' order by seq desc limit 2",
+      `select event, owner, details::json ->> 'first_lease_ms' as first from holdfast.audit where tree = 'k'
+       order by seq desc limit 2`,
     );
+    // One that was frozen meanwhile does not have it for long.
     expect(entries).toEqual([
-      { event: "granted", owner: "agent:first" },
-      { event: "released", owner: "agent:holder" },
+      { event: "granted", owner: "agent:first", first: "10000" },
+      { event: "released", owner: "agent:holder", first: null },
     ]);
+    expect(await administer(url, "select lease_ms::int from holdfast.grants")).toEqual([{ lease_ms: 10_000 }]);
     const [chains] = await administer<{ told: { ok: boolean } }>(url, "select holdfast.audit_verify(null) as told");
     expect(chains?.told.ok).toBe(true);
     expect(await administer(url, "select owner from holdfast.tickets")).toEqual([{ owner: "agent:second" }]);

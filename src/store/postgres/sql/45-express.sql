@@ -234,13 +234,14 @@ end $$;
 --
 -- A crash before the commit leaves the old holder, one after it the new one: whoever did not hear of it finds it when it asks
 -- again by its place in line. A process that was killed listens no more, and is only told. One that was frozen or cut off
--- within that second has the key for the length of its lease, as if it had been frozen just after it asked.
+-- within that second has the key for a first lease of ten seconds at most; who takes it up renews it to all it asked for.
 create or replace function holdfast.hand_to_first(name text, may_give boolean) returns boolean language plpgsql as $$
 #variable_conflict use_variable
 declare
   now bigint := holdfast.now_ms();
   t holdfast.tickets;
   g holdfast.grants;
+  asked_ms bigint;
   answer json;
 begin
   select * into t from holdfast.tickets x where x.tree = name and holdfast.stands(x, now)
@@ -253,12 +254,15 @@ begin
     return false;
   end if;
   g := json_populate_record(null::holdfast.grants, t.offer);
+  asked_ms := g.lease_ms;
+  if not g.detached then g.lease_ms := least(g.lease_ms, 10000); end if;
   g.created_ms := now;
   g.renewed_ms := now;
   with fence as (
     select x.*, holdfast.epoch() as next_epoch, 1 + case when x.epoch = holdfast.epoch() then x.fence
         else greatest(x.fence, now) + 1000000000 end as token,
-      '{"mode":"write","lease_ms":' || g.lease_ms || case when g.detached then ',"detached":true}' else '}' end as details
+      '{"mode":"write","lease_ms":' || asked_ms || case when g.detached then ',"detached":true' else '' end
+        || ',"handed_over":true,"first_lease_ms":' || g.lease_ms || '}' as details
     from holdfast.trees x where x.tree = name
   ), entry as (
     select f.*, holdfast.entry_hash(holdfast.entry_body(f.audit_seq + 1, now, 'granted', g.resource, g.owner, g.holder_id,

@@ -18,6 +18,7 @@ import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
+import { isLoss, notHeld, ranOut } from "./loss.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions, transactionsOf } from "./transaction.js";
 import { Trust } from "./trust.js";
@@ -182,7 +183,7 @@ export class Lease {
     try {
       await store.locks.release(this.#refs(), party);
     } catch (error) {
-      const isGone = error instanceof HoldfastError && LOSS.has(error.code);
+      const isGone = isLoss(error);
       if (wasLost && !isGone) this.#state = "lost";
       else if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
       else if (!isGone) this.#keepForRelease(error);
@@ -215,13 +216,7 @@ export class Lease {
     const covers = this.#grants.filter((grant) => isWithin(resource, grant.resource) && grant.permits === null);
     const grant = covers.find((each) => mode === "read" || each.mode === "write");
     if (grant === undefined)
-      throw new HoldfastError(
-        "E_LOCK_NOT_HELD",
-        `this lease on ${this.keys.join(", ")} lets nobody ${mode} ${resource}`,
-        {
-          details: { resource, mode },
-        },
-      );
+      throw notHeld(`this lease on ${this.keys.join(", ")} lets nobody ${mode} ${resource}`, { resource, mode });
     await this.#losing(this.#home.store.fence.verify(grant.resource, grant.fencingToken));
     return grant;
   }
@@ -266,12 +261,7 @@ export class Lease {
   }
 
   #expire(): void {
-    this.#lose(
-      new HoldfastError("E_LOCK_EXPIRED", `the lease on ${this.keys.join(", ")} was not renewed in time`, {
-        details: { resources: this.keys, fencing_token: this.fencingToken },
-        next: ["Acquire again and re-read before writing, or `lease.resume()` if nothing can have changed."],
-      }),
-    );
+    this.#lose(ranOut(this.keys, this.fencingToken));
   }
 
   #lose(error: HoldfastError): void {
@@ -292,9 +282,7 @@ export class Lease {
   /** The store could not do it: the lease is renewed no more, and may be released again. */
   #keepForRelease(error: unknown): void {
     this.#state = "lost";
-    this.#lostBy ??= new HoldfastError("E_LOCK_NOT_HELD", `${this.keys.join(", ")} was being released`, {
-      cause: error,
-    });
+    this.#lostBy ??= notHeld(`${this.keys.join(", ")} was being released`, {}, error);
   }
 
   #takeBack(): void {
@@ -309,15 +297,13 @@ export class Lease {
   #assertLive(): void {
     const { state } = this;
     if (state === "lost" && this.#lostBy !== null) throw this.#lostBy;
-    if (state === "released")
-      throw new HoldfastError("E_LOCK_NOT_HELD", `the lease on ${this.keys.join(", ")} was released`);
+    if (state === "released") throw notHeld(`the lease on ${this.keys.join(", ")} was released`);
   }
 
   #assertWriter(): void {
     const { mode, permits, resource } = this.#first;
     if (mode !== "write" || permits !== null)
-      throw new HoldfastError(
-        "E_LOCK_NOT_HELD",
+      throw notHeld(
         `a ${permits === null ? mode : "permit"} on ${resource} commits nothing: writing needs a write lock`,
       );
   }
@@ -327,10 +313,8 @@ export class Lease {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof HoldfastError && LOSS.has(error.code)) this.#lose(error);
+      if (isLoss(error)) this.#lose(error);
       throw error;
     }
   }
 }
-
-const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);

@@ -9,7 +9,7 @@ import { writeFully } from "../../support/durable-file.js";
 import { type Entry, entryLine } from "./entry.js";
 
 /** On average this many lines make a piece, and never more than `MOST_LINES`. */
-const MEAN_LINES = 128;
+const MEAN_LINES = 64;
 const MOST_LINES = 2_048;
 
 export interface ManifestSummary {

@@ -13,6 +13,14 @@ const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only }
 
 export const MUTANTS = [
   {
+    name: "tree-revert-done",
+    about: "a revert that was killed while it tidied up does not know that it was done",
+    file: "src/worktree/restore/in-place.ts",
+    find: "noteReverted(layout, journal);",
+    replace: "void noteReverted;",
+    tests: tree("settling", "tidies up"),
+  },
+  {
     name: "handed-first-lease",
     about: "a waiter that does not know yet that it holds the key is given all the time it asked for",
     file: "src/store/operations/hand-over.ts",

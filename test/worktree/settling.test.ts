@@ -22,6 +22,13 @@ describe("TREE-8: a restore in place that was killed half way", () => {
     expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);
   });
 
+  it("is undone once, also when --revert is killed while it tidies up", { timeout: 300_000 }, async () => {
+    const tidying = (calls: readonly string[]): readonly number[] => [
+      1 + calls.findLastIndex((call) => /^rmSync .*applied$/.test(call)),
+    ];
+    expect(await killSettling(scene, "revert", tidying)).toBe(1);
+  });
+
   it("is on record once, also when it is killed before it knows", { timeout: 300_000 }, async () => {
     const marks = (calls: readonly string[]): readonly number[] => [firstMark(calls)];
     expect(scene.calls.settle[firstMark(scene.calls.settle) - 1]).toMatch(/^openSync .*applied\.new/);

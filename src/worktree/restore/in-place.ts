@@ -36,7 +36,7 @@ import { applyStep } from "./apply.js";
 import { type Hold, openHold, takeHold } from "./hold.js";
 import { type Journal, type JournalFolder, journalOf, type Place } from "./journal.js";
 import { plan } from "./plan.js";
-import { forgetRevert } from "./revert.js";
+import { forgetRevert, noteReverted } from "./revert.js";
 import { bunchesOf, type StepWriter } from "./steps.js";
 import { syncTree } from "./sync-tree.js";
 
@@ -174,6 +174,7 @@ async function finish(
     files.markApplied();
   }
   const kept = tidy(place);
+  noteReverted(layout, journal);
   files.close();
   await hold.release();
   files.remove();

@@ -1,6 +1,7 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import { type Key, treeOf } from "../lock/key.js";
 import { createNodeOrder } from "../lock/order.js";
+import { sleep } from "../support/deadline.js";
 import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "./ledger.js";
@@ -23,6 +24,12 @@ import { runAtOnce } from "./run-at-once.js";
 import { createScripts } from "./run-scripts.js";
 import type { Surroundings } from "./surroundings.js";
 
+/**
+ * A woken process is mostly put on the processor of the one that woke it, even where another is idle, and waits there until
+ * that one has nothing to do. So whoever releases to a waiter rests for a moment first, the shortest that a timer can make.
+ */
+const STEP_ASIDE_MS = 1;
+
 export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
   const { settings } = ledger;
   const context: OperationContext = {
@@ -36,13 +43,15 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   async function transact<T>(
     about: readonly { readonly resource: Key }[],
     body: (view: LedgerView) => Outcome<T>,
+    { stepsAside = false } = {},
   ): Promise<T> {
     let outcome: Outcome<T> | undefined;
     const result = await ledger.transact(treesOf(about), (view) => {
       outcome = body(view);
       return outcome;
     });
-    for (const ticket of outcome?.changes?.wake ?? []) wakeUps.wake(ticket);
+    const woken = (outcome?.changes?.wake ?? []).filter((ticket) => wakeUps.wake(ticket));
+    if (stepsAside && woken.length > 0) await sleep(STEP_ASIDE_MS);
     return result;
   }
 
@@ -51,16 +60,21 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     about: readonly { readonly resource: Key }[],
     party: Party,
     body: (view: LedgerView) => Outcome<T>,
-    granted = ({ changes }: Outcome<T>): readonly { readonly resource: Key }[] => changes?.adds ?? [],
+    granted: (outcome: Outcome<T>) => readonly { readonly resource: Key }[] = ({ changes }) => changes?.adds ?? [],
+    manner?: { readonly stepsAside: boolean },
   ): Promise<T> {
     let settled: ReturnType<typeof settleBefore>["settled"] = [];
-    const result = await transact(about, (view) => {
-      const outcome = body(view);
-      const keys = granted(outcome).map(({ resource }) => resource);
-      const after = settleBefore(view, outcome, keys, party);
-      settled = after.settled;
-      return after;
-    });
+    const result = await transact(
+      about,
+      (view) => {
+        const outcome = body(view);
+        const keys = granted(outcome).map(({ resource }) => resource);
+        const after = settleBefore(view, outcome, keys, party);
+        settled = after.settled;
+        return after;
+      },
+      manner,
+    );
     manifests.sweep(settled);
     return result;
   }
@@ -78,7 +92,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
     resume: (grants, tokenHash, party) =>
       granting(grants, party, (view) => resume(view, once(grants), tokenHash, party)),
-    release: (grants, party) => granting(grants, party, (view) => release(view, once(grants), party, context)),
+    release: (grants, party) =>
+      granting(grants, party, (view) => release(view, once(grants), party, context), undefined, { stepsAside: true }),
     leave: (ticketId, wants, party, report) =>
       granting(wants, party, (view) => leave(view, ticketId, wants, party, report, context)),
     handed: (resource, tokenHash) => ledger.held(resource, tokenHash),

@@ -35,13 +35,14 @@ export function createProofFileWakeUps(dir: string): Waker {
       return listeners.add(nonce, ticketId, onWake, startWatching(nonce));
     },
     wake(ticket) {
-      if (listeners.callOne(ticket.nonce, ticket.ticketId)) return;
+      if (listeners.callOne(ticket.nonce, ticket.ticketId)) return false;
       try {
         const fd = openSync(join(dir, ticket.nonce), "r+");
         writeSync(fd, "\n", WAKE_BYTE_AT);
         closeSync(fd);
+        return true;
       } catch {
-        // Gone, or another user's: it polls, or it is dead and loses its place.
+        return false; // Gone, or another user's: it polls, or it is dead and loses its place.
       }
     },
     close() {

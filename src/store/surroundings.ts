@@ -12,7 +12,8 @@ import type { CommandProof, WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
 export interface Waker extends WakeUps {
-  wake(ticket: Ticket): void;
+  /** True when that woke another process. */
+  wake(ticket: Ticket): boolean;
   close(): void;
 }
 

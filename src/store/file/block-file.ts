@@ -59,6 +59,13 @@ export class BlockFile<T> {
     return value;
   }
 
+  /** Whether what was read is no mixture of two writes: a page is there a second time, anything longer was never overwritten. */
+  isWhole(): boolean {
+    if (this.#length > PAGE) return true;
+    const length = readSync(this.#fd, scratch, 0, this.#length, 0);
+    return length === this.#length && scratch.compare(this.#content, 0, length, 0, length) === 0;
+  }
+
   /** Read it first, under the same guard. */
   write(value: T, durable: boolean): void {
     const json = JSON.stringify(value);

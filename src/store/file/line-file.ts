@@ -7,6 +7,9 @@ import type { Ticket } from "../../lock/grant.js";
 import { writeFully } from "../../support/durable-file.js";
 import { decodeTicket, encodeTicket } from "../grant-codec.js";
 
+/** A file of this size is not worth cutting. */
+const SHORT = 4096;
+
 export const NOBODY: readonly Ticket[] = [];
 
 export class LineFile {
@@ -30,12 +33,20 @@ export class LineFile {
     return this.#tickets;
   }
 
-  /** The end is cut last: until then the old rest stands behind a closing bracket, and is no JSON either. */
+  /**
+   * A line that got shorter is filled up with blanks, which costs less than cutting the file. Where it is cut, that comes
+   * last: until then the old rest stands behind a closing bracket, and is no JSON either.
+   */
   write(tickets: readonly Ticket[]): void {
     const size = this.#open();
-    const bytes = Buffer.from(`[${tickets.map(encodeTicket).join(",\n")}]\n`);
+    const text = `[${tickets.map(textOf).join(",\n")}]`;
+    const length = Buffer.byteLength(text) + 1;
+    const isCut = size > SHORT && size > 2 * length;
+    const bytes = Buffer.alloc(isCut ? length : Math.max(size, length), " ");
+    bytes.write(text);
+    bytes.write("\n", bytes.length - 1);
     writeFully(this.#fd, bytes, 0);
-    if (size > bytes.length) ftruncateSync(this.#fd, bytes.length);
+    if (isCut) ftruncateSync(this.#fd, length);
     this.#bytes = bytes;
     this.#tickets = tickets;
   }
@@ -62,8 +73,24 @@ export class LineFile {
 
 export function parseLine(text: string): readonly Ticket[] {
   try {
-    return (JSON.parse(text) as unknown[]).map((each) => decodeTicket(each));
+    const tickets = (JSON.parse(text) as unknown[]).map((each) => decodeTicket(each));
+    const lines = text.trimEnd().slice(1, -1).split(",\n");
+    if (lines.length === tickets.length)
+      for (const [at, ticket] of tickets.entries()) texts.set(ticket, lines[at] ?? "");
+    return tickets;
   } catch {
     return NOBODY;
   }
+}
+
+/** Most tickets are written as they were read. */
+const texts = new WeakMap<Ticket, string>();
+
+function textOf(ticket: Ticket): string {
+  let text = texts.get(ticket);
+  if (text === undefined) {
+    text = encodeTicket(ticket);
+    texts.set(ticket, text);
+  }
+  return text;
 }

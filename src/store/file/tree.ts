@@ -133,7 +133,7 @@ export class FileTree {
 
   /**
    * The grant on the tree's own key with this token, looked for without the guard; null also when the tree is being
-   * written just now, or is in need of repair. Seen twice, it is no mixture of two writes.
+   * written just now, or is in need of repair.
    */
   peek(tokenHash: string): Grant | null {
     this.#isPeeked = true;
@@ -141,7 +141,7 @@ export class FileTree {
       const record = this.#file.read();
       if (record === null || record.op !== undefined) return null;
       const stored = record.grants.find(({ store }) => store?.token_hash === tokenHash);
-      return stored !== undefined && this.#file.read() === record ? decodeGrant(stored) : null;
+      return stored !== undefined && this.#file.isWhole() ? decodeGrant(stored) : null;
     } catch {
       return null;
     }

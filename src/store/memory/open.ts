@@ -46,7 +46,10 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
     },
     wakeUps: {
       listen: (nonce, ticketId, onWake) => listeners.add(nonce, ticketId, onWake, true),
-      wake: (ticket) => void listeners.callOne(ticket.nonce, ticket.ticketId),
+      wake(ticket) {
+        listeners.callOne(ticket.nonce, ticket.ticketId);
+        return false;
+      },
       close() {},
     },
     prove(nonce) {

@@ -22,7 +22,6 @@ import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import { isExpired } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
-import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest } from "../contract.js";
 import type { LedgerView } from "../ledger.js";
 import { entryFor, type OperationContext } from "./context.js";
@@ -56,26 +55,8 @@ export function handedTo(near: Neighbourhood, { wants, tokenHash, ticketId }: Ac
   return near.grants.find((grant) => grant.tokenHash === tokenHash && grant.resource === wants[0]?.resource);
 }
 
-/**
- * What cannot be handed over, because a record cannot be read or no number can be reserved, is released all the same.
- * `near` is the neighbourhood of what is released, which still has `gone`; `next` are those to be woken.
- */
+/** `near` is the neighbourhood of what is released, which still has `gone`; `next` are those to be woken. */
 export function handOver(
-  view: LedgerView,
-  near: Neighbourhood,
-  gone: readonly Grant[],
-  next: readonly Ticket[],
-  context: OperationContext,
-): HandOver {
-  try {
-    return grantToNext(view, near, gone, next, context);
-  } catch (error) {
-    if (error instanceof HoldfastError) return NOBODY;
-    throw error;
-  }
-}
-
-function grantToNext(
   view: LedgerView,
   near: Neighbourhood,
   gone: readonly Grant[],

@@ -83,8 +83,18 @@ function serve(
   const left = ticketsLeftIn(near, gone, view.now);
   const waiting = { ...near, tickets: near.tickets.filter((ticket) => !left.includes(ticket)) };
   const next = wakeAfter(view, waiting, context, { gone: drops });
-  const heirs = handOver(view, waiting, drops, next, context);
+  const heirs = orNobody(() => handOver(view, waiting, drops, next, context));
   return { heirs, ticketDrops: [...heirs.tickets, ...left], next };
+}
+
+/** What cannot be handed over, because a record cannot be read or no number can be reserved, is released all the same. */
+function orNobody(handOverNow: () => HandOver): HandOver {
+  try {
+    return handOverNow();
+  } catch (error) {
+    if (error instanceof HoldfastError) return NOBODY;
+    throw error;
+  }
 }
 
 /** Grants that nest in one of `outer` and are not among them. */

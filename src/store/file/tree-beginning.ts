@@ -1,35 +1,77 @@
-/** The record of a tree that has none: a new tree, or one that lost it. */
+/**
+ * What a tree begins with where its record cannot be gone on from: there is none, because it is new or lost it, or the
+ * machine was restarted, and all that was not synced may be older than it was.
+ */
 import type { AuditDraft, AuditEntry } from "../../lock/audit.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { ChainStory } from "./chain.js";
+import type { AuditFile } from "./audit-file.js";
+import { type ChainStory, endAfterRestart, readStory } from "./chain.js";
+import type { FenceFloor } from "./fence-floor.js";
 import type { NodeFiles } from "./nodes.js";
 import type { TreeRecord } from "./tree-record.js";
+
+/** Numbers reserved by one write that reaches the disk. */
+export const FENCE_BLOCK = 1_000;
+
+/** What is left of a tree beside its record. */
+export interface TreeRemains {
+  /** Of the record. */
+  readonly path: string;
+  readonly audit: AuditFile;
+  readonly nodes: NodeFiles;
+  readonly floor: FenceFloor;
+  readonly fenceReserved: number | undefined;
+  readonly publishes: boolean;
+}
+
+export interface Beginning {
+  readonly record: TreeRecord;
+  /** The entry that says that the chain was mended. */
+  readonly mended: AuditDraft | null;
+}
 
 export function bootedAt(now: Instant): number {
   return now.wallMs - now.bootMs;
 }
 
 /** The tree with its chain as it was found, and nothing held on its own key. */
-export function newRecord(
-  tree: Key,
-  now: Instant,
-  { end }: ChainStory,
-  counts: Pick<TreeRecord, "fence" | "fence_reserved" | "below" | "publishes">,
-): TreeRecord {
-  return {
+export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning {
+  const { path, audit, nodes, floor, fenceReserved } = remains;
+  const story = readStory(audit.path, audit.size());
+  const isLost = story.end.seq > 0;
+  if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
+  const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FENCE_BLOCK), story.highestToken);
+  const record: TreeRecord = {
     schema_version: SCHEMA_VERSION,
     tree,
     boot_id: now.bootId,
-    fence: counts.fence,
-    fence_reserved: counts.fence_reserved,
-    audit: end,
-    below: counts.below,
+    fence: start,
+    fence_reserved: fenceReserved ?? (story.highestToken > 0 ? start : start + FENCE_BLOCK),
+    audit: story.end,
+    below: nodes.count(bootedAt(now)),
     waiting: false,
     grants: [],
-    ...(counts.publishes ? { publishes: true as const } : {}),
+    ...(remains.publishes ? { publishes: true as const } : {}),
+  };
+  return { record, mended: isLost ? repairNote(tree, now, "the record of the tree was lost", 0) : null };
+}
+
+/** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
+export function restarted(
+  record: TreeRecord,
+  { audit, nodes, fenceReserved = 0 }: TreeRemains,
+  now: Instant,
+): Beginning {
+  const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);
+  const end = endAfterRestart(audit.path, record.audit);
+  const below = nodes.count(bootedAt(now));
+  const reason = "the machine restarted before these entries reached the disk";
+  return {
+    record: { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below },
+    mended: end.hash === record.audit.hash ? null : repairNote(record.tree, now, reason, record.audit.seq - end.seq),
   };
 }
 
@@ -38,7 +80,7 @@ export function newRecord(
  * for a record that must outlive the machine is never written so that it can be lost. Call it when there was none since
  * the last entry. `E_STORE_CORRUPT`
  */
-export function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFiles, path: string): void {
+function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFiles, path: string): void {
   const isOnRecord = ({ resource, lock_id }: AuditEntry): boolean =>
     resource !== tree && nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
   const forgotten = live.find((entry) => !isOnRecord(entry));
@@ -54,7 +96,7 @@ export function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: N
 }
 
 /** The entry that says that the chain was mended. */
-export function repairNote(tree: Key, now: Instant, reason: string, lost: number): AuditDraft {
+function repairNote(tree: Key, now: Instant, reason: string, lost: number): AuditDraft {
   return {
     at: now.wallMs,
     event: "chain_repaired",

@@ -17,6 +17,7 @@
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { AuditDraft } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
@@ -26,18 +27,15 @@ import { type Guard, openGuard } from "../../support/guard.js";
 import { decodeGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
-import { endAfterRestart, readStory } from "./chain.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
 import { LineFile, NOBODY } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
-import { assertNothingForgotten, bootedAt, newRecord, repairNote } from "./tree-beginning.js";
+import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
 import { assertUsable, outlivesMachine, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
-/** Numbers reserved by one write that reaches the disk. */
-const FENCE_BLOCK = 1_000;
 const NOTHING: readonly Manifest[] = [];
 
 export class FileTree {
@@ -300,48 +298,32 @@ export class FileTree {
     return finished;
   }
 
-  /** A tree without a record: a new one, or one that lost it. */
   #begin(now: Instant): void {
-    const story = readStory(this.#audit.path, this.#audit.size());
-    const isLost = story.end.seq > 0;
-    if (isLost && !this.#audit.isOlderThan(bootedAt(now)))
-      assertNothingForgotten(story, this.name, this.#nodes, this.#file.path);
-    const reserved = this.#fence.read()?.reserved;
-    const start = Math.max(reserved ?? this.#floor.startOfNewTree(now, FENCE_BLOCK), story.highestToken);
-    this.#record = newRecord(this.name, now, story, {
-      fence: start,
-      fence_reserved: reserved ?? (story.highestToken > 0 ? start : start + FENCE_BLOCK),
-      below: this.#nodes.count(bootedAt(now)),
-      ...(existsSync(this.#publishing) ? { publishes: true as const } : {}),
-    });
-    this.#fenceUsed = this.record.fence;
-    this.#isNew = !isLost;
-    if (isLost) this.#note(now, "the record of the tree was lost", 0);
+    const { record, mended } = beginning(this.name, this.#remains(), now);
+    this.#record = record;
+    this.#isNew = mended === null;
+    this.#goOn(mended);
   }
 
-  /** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
   #afterRestart(record: TreeRecord, now: Instant): void {
-    const fence = Math.max(record.fence, record.fence_reserved, this.#fence.read()?.reserved ?? 0);
-    const end = endAfterRestart(this.#audit.path, record.audit);
-    const below = this.#nodes.count(bootedAt(now));
-    this.#audit.truncate(end.bytes);
-    const repaired = { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below };
-    this.#fenceUsed = fence;
-    if (end.hash === record.audit.hash) this.#write(repaired, false);
-    else {
-      this.#record = repaired;
-      const reason = "the machine restarted before these entries reached the disk";
-      this.#note(now, reason, record.audit.seq - end.seq);
-    }
+    const after = restarted(record, this.#remains(), now);
+    this.#audit.truncate(after.record.audit.bytes);
+    if (after.mended === null) this.#write(after.record, false);
+    else this.#record = after.record;
+    this.#goOn(after.mended);
   }
 
-  /** Puts on record that the chain was mended, in the very step that mends it. */
-  #note(now: Instant, reason: string, lost: number): void {
-    this.commit(
-      this.step(
-        { adds: [], updates: [], drops: [], manifests: [], audit: [repairNote(this.name, now, reason, lost)] },
-        true,
-      ),
-    );
+  #remains(): TreeRemains {
+    const { path } = this.#file;
+    const fenceReserved = this.#fence.read()?.reserved;
+    const publishes = existsSync(this.#publishing);
+    return { path, audit: this.#audit, nodes: this.#nodes, floor: this.#floor, fenceReserved, publishes };
+  }
+
+  /** A chain that was mended says so, in the very step that mends it. */
+  #goOn(mended: AuditDraft | null): void {
+    this.#fenceUsed = this.record.fence;
+    if (mended === null) return;
+    this.commit(this.step({ adds: [], updates: [], drops: [], manifests: [], audit: [mended] }, true));
   }
 }

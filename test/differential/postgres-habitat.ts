@@ -21,7 +21,7 @@ export async function openModelWithoutDeaths(): Promise<Habitat> {
     witness: witness("unknown"),
     wakeUps: {
       listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
-      wake: () => undefined,
+      wake: () => false,
       close: () => undefined,
     },
     prove: () => PROOF,

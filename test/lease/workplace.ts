@@ -26,7 +26,7 @@ const surroundings: Surroundings = {
   witness: witness("unknown"),
   wakeUps: {
     listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
-    wake: () => undefined,
+    wake: () => false,
     close: () => undefined,
   },
   prove: () => ({ kind: "none" }),

@@ -36,7 +36,7 @@ const surroundings: Surroundings = {
   witness: witness(),
   wakeUps: {
     listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
-    wake: () => undefined,
+    wake: () => false,
     close: () => undefined,
   },
   prove: () => ({ kind: "none" }),

@@ -7,6 +7,8 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { HoldfastError } from "../support/errors.js";
 
 const BATCH_JOBS = 64;
+/** So many at most, when all of them are of one group. */
+const GROUP_JOBS = 256;
 const BATCH_BYTES = 4 << 20;
 const AHEAD = 2;
 const MOST_THREADS = 4;
@@ -50,8 +52,8 @@ export function serveThread<Setup, Job, Result>(
 
 export interface Crew<Job> {
   readonly size: number;
-  /** Null, or what to wait for before more is added. */
-  add(job: Job, bytes: number): Promise<void> | null;
+  /** Null, or what to wait for before more is added. Jobs of one group go to one thread, as long as they are not too many. */
+  add(job: Job, bytes: number, group?: string): Promise<void> | null;
   /** Until everything that was added is done. */
   drain(): Promise<void>;
   /** Each thread finishes, and ends. */
@@ -74,6 +76,7 @@ export function createCrew<Setup extends object, Job, Result>(
   const crew: Thread[] = [];
   let batch: Job[] = [];
   let batchBytes = 0;
+  let batchGroup: string | undefined;
   let failure: HoldfastError | null = null;
   let wake = (): void => undefined;
   const underWay = (): number => crew.reduce((sum, { batches }) => sum + batches, 0);
@@ -121,10 +124,13 @@ export function createCrew<Setup extends object, Job, Result>(
     get size() {
       return crew.length;
     },
-    add(job, bytes) {
+    add(job, bytes, group) {
+      if (batch.length >= BATCH_JOBS && group !== batchGroup) send();
       batch.push(job);
       batchBytes += bytes;
-      if (batch.length >= BATCH_JOBS || batchBytes >= BATCH_BYTES) send();
+      batchGroup = group;
+      const mostJobs = group === undefined ? BATCH_JOBS : GROUP_JOBS;
+      if (batch.length >= mostJobs || batchBytes >= BATCH_BYTES) send();
       return isFull() ? until(() => !isFull()) : null;
     },
     async drain() {

@@ -1,7 +1,8 @@
 /**
- * Writes entries of a manifest below a folder that is new and its own, files in a few threads. They come in the order of
- * the walk, so only the folders around the current entry are known; hard links, and the modes and times of folders, are
- * for another time through the manifest. Nothing is followed: every folder an entry lies in was made by this very run, so
+ * Writes entries of a manifest below a folder that is new and its own, files in a few threads: those of one folder in one
+ * thread where it can be, since the system lets only one at a time make a file in a folder. They come in the order of the
+ * walk, so only the folders around the current entry are known; hard links, and the modes and times of folders, are for
+ * another time through the manifest. Nothing is followed: every folder an entry lies in was made by this very run, so
  * a crafted manifest cannot lead out of the tree.
  */
 import {
@@ -68,7 +69,7 @@ export function createTreeWriter(reader: ObjectReader, root: string, threads: nu
           return null;
         case "file":
           files += 1;
-          if (most > 0 && files > FEW_FILES) return crew.add({ entry, full }, entry.size);
+          if (most > 0 && files > FEW_FILES) return crew.add({ entry, full }, entry.size, parentOf(entry.path));
           writeFileEntry(reader, entry, full);
           return null;
         case "symlink":

@@ -1012,6 +1012,14 @@ export const MUTANTS = [
     tests: tree("settling", "in a copy"),
   },
   {
+    name: "tree-marks",
+    about: "a restore in place brings the mark of a publisher back who was overtaken",
+    file: "src/worktree/capture/walk.ts",
+    find: "if (name === MARKS_FOLDER && stats.isDirectory()) return null;",
+    replace: "",
+    tests: tree("roundtrip", "who was overtaken stays so"),
+  },
+  {
     name: "snapshot-second-walk",
     about: "a snapshot does not look whether something changed while it was read",
     file: "src/worktree/capture/capture.ts",

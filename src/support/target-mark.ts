@@ -23,7 +23,7 @@ import { placeAt } from "./exchange.js";
 import { enterAll, openGuard } from "./guard.js";
 import { thisMachine } from "./machine.js";
 
-const FOLDER = ".holdfast-fence";
+export const MARKS_FOLDER = ".holdfast-fence";
 
 /** Who publishes: a token, and among which it counts. */
 export interface MarkHolder {
@@ -111,7 +111,7 @@ export function isHere({
 export async function underTargetGuard<T>(target: string, body: () => T, giveUpAfterMs?: number): Promise<T> {
   const parent = dirname(target);
   if (placeAt(parent) === "absent") return body();
-  const folder = join(parent, FOLDER);
+  const folder = join(parent, MARKS_FOLDER);
   makeFolder(folder, parent);
   const guard = openGuard(join(folder, "guard"), { makesFolder: false });
   try {
@@ -139,7 +139,7 @@ function makeFolder(folder: string, parent: string): void {
 
 function markPath(target: string): string {
   const name = createHash("sha256").update(basename(target)).digest("hex").slice(0, 32);
-  return join(dirname(target), FOLDER, `${name}.json`);
+  return join(dirname(target), MARKS_FOLDER, `${name}.json`);
 }
 
 function readMark(target: string): Mark | null {

@@ -7,6 +7,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readFileSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -14,6 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { raiseMark } from "../../src/support/target-mark.js";
 import { openScene, outlineOf, type Scene, skippedIn, variedTree } from "./scene.js";
 
 let scene: Scene;
@@ -105,6 +107,22 @@ describe("TREE-7: everything comes back", () => {
     expect(
       (await worktrees.diff(taken.snapshot_id, (await worktrees.take("main")).snapshot_id)).map((each) => each.path),
     ).toEqual(["deep"]);
+  });
+
+  it("the marks of publishes are neither saved nor brought back: a publisher who was overtaken stays so", async () => {
+    const { worktrees, payload } = scene;
+    const target = join(payload, "sites", "shop");
+    const by = (fencingToken: number) => ({ store: "one", tree: "sites", fencingToken });
+    scene.write({ "sites/shop/index.html": "one" });
+    await raiseMark(target, by(1));
+    const taken = await worktrees.take("main");
+    expect(taken.entries).toBe(4); // The payload, sites/, shop/ and the file.
+    await raiseMark(target, by(2));
+    scene.write({ "sites/shop/index.html": "two" });
+    const restored = await worktrees.restore.inPlace(taken.snapshot_id, "main");
+    expect(restored.kept).toEqual([]);
+    expect(readFileSync(join(target, "index.html"), "utf8")).toBe("one");
+    await expect(raiseMark(target, by(1))).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
   it("unchanged files are not read again and cost no space", async () => {

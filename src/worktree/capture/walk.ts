@@ -1,9 +1,11 @@
 /**
  * Walks a payload in the order of manifests and tells what is there, looking at names and stats only. Symbolic links are
- * never followed. What cannot be kept (a fifo, a socket, a device, a name that is not UTF-8) is told as skipped.
+ * never followed. What cannot be kept (a fifo, a socket, a device, a name that is not UTF-8) is told as skipped. The marks
+ * of publishes are no part of a payload: brought back, they would let somebody publish who was overtaken since.
  */
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { ioError } from "../../support/errors.js";
+import { MARKS_FOLDER } from "../../support/target-mark.js";
 import type { IgnoreRules } from "./ignore-rules.js";
 
 export interface Seen {
@@ -67,6 +69,7 @@ function look(place: WalkPlace, level: Level, name: Name): Seen | Skipped | null
   if (place.except.includes(full)) return null;
   const stats = statOf(full);
   if (stats === null) return null; // Gone since it was listed; a capture notices by its evidence.
+  if (name === MARKS_FOLDER && stats.isDirectory()) return null;
   if (place.rules.ignores(path, stats.isDirectory())) return null;
   const kind = kindOf(stats);
   if (kind === null) return { kind: "skipped", path, why: specialKind(stats) };

@@ -5,22 +5,14 @@ import type { Grant } from "../lock/grant.js";
 import { type Life, type Recovery, recoverable, type Witness } from "../lock/profile.js";
 import type { Instant } from "../lock/time.js";
 import { removeQuietly } from "../support/durable-file.js";
-import { lifeOfProcess, thisMachine } from "../support/machine.js";
+import { lifeBehind } from "../support/life.js";
 import { lifeOfFile, probeLife } from "../support/proof-of-life.js";
 import type { Places } from "./places.js";
 import type { FoundLock } from "./record.js";
 
 /** "unknown" wherever there is no proof: another machine, a copied folder, a missing file. */
-export function lifeOf({ alive }: Places, { proof, nonce, renewedAt }: Grant): Life {
-  if (renewedAt.bootId !== thisMachine().bootId) return "unknown";
-  switch (proof.kind) {
-    case "none":
-      return "unknown";
-    case "pid":
-      return lifeOfProcess(proof);
-    case "file":
-      return probeLife(alive, nonce, proof.file);
-  }
+export function lifeOf({ alive }: Places, grant: Grant): Life {
+  return lifeBehind(grant, grant.renewedAt, (nonce, file) => probeLife(alive, nonce, file));
 }
 
 /** Why the lock may be ended without its holder, or null. The rules are those of the profile `default`. */

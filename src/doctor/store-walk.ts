@@ -1,9 +1,9 @@
 /** Everything that is held and waited for in a store, tree by tree. */
-import type { Grant, Ticket, UnreadableGrant } from "../lock/grant.js";
+import { type Grant, seenAt, type Ticket, type UnreadableGrant } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Life } from "../lock/profile.js";
 import type { Examination } from "../store/contract.js";
-import { lifeOfProcess, thisMachine } from "../support/machine.js";
+import { lifeBehind } from "../support/life.js";
 import { probeLife } from "../support/proof-of-life.js";
 
 export interface TreeContent {
@@ -21,17 +21,6 @@ export async function* treesOf({ reader }: Examination): AsyncGenerator<TreeCont
   }
 }
 
-/** "unknown" wherever nothing can be proven. */
-export function lifeOf({ proofs }: Examination, of: Grant | Ticket): Life {
-  if (proofs === null) return "unknown";
-  const stamp = "renewedAt" in of ? of.renewedAt : of.refreshedAt;
-  if (stamp.bootId !== thisMachine().bootId) return "unknown";
-  switch (of.proof.kind) {
-    case "none":
-      return "unknown";
-    case "pid":
-      return lifeOfProcess(of.proof);
-    case "file":
-      return probeLife(proofs, of.nonce, of.proof.file);
-  }
+export function lifeIn({ proofs }: Examination, of: Grant | Ticket): Life {
+  return proofs === null ? "unknown" : lifeBehind(of, seenAt(of), (nonce, file) => probeLife(proofs, nonce, file));
 }

@@ -81,6 +81,11 @@ export interface Ticket {
   readonly bid: Bid | null;
 }
 
+/** When its process showed itself the last time. */
+export function seenAt(of: Grant | Ticket): Instant {
+  return "renewedAt" in of ? of.renewedAt : of.refreshedAt;
+}
+
 /** The part of a request that its grant is made of and a ticket does not have anyway. */
 export interface Bid {
   readonly tokenHash: string;

@@ -2,11 +2,11 @@
  * What a store on one machine needs of its surroundings: how to tell whether a holder lives, and how to wake a waiter.
  * File and SQLite share one way (a folder of proof files), memory has its own.
  */
-import type { Grant, Proof, Ticket } from "../lock/grant.js";
+import { type Proof, seenAt, type Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
 import { openInheritableProof } from "../support/inheritable-proof.js";
-import { lifeOfProcess, thisMachine } from "../support/machine.js";
+import { lifeBehind } from "../support/life.js";
 import { openProofOfLife, type ProofOfLife, probeLife, sweepProofs } from "../support/proof-of-life.js";
 import type { CommandProof, WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
@@ -40,20 +40,9 @@ export function openProofFolder(
   if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
   const wakeUps = createProofFileWakeUps(dir);
-  const life = (of: Grant | Ticket): Life => {
-    const stamp = "renewedAt" in of ? of.renewedAt : of.refreshedAt;
-    if (stamp.bootId !== thisMachine().bootId) return "unknown";
-    switch (of.proof.kind) {
-      case "none":
-        return "unknown";
-      case "pid":
-        return lifeOfProcess(of.proof);
-      case "file":
-        return proofs.has(of.nonce) ? "alive" : probeLife(dir, of.nonce, of.proof.file);
-    }
-  };
+  const probe = (nonce: string, file: string): Life => (proofs.has(nonce) ? "alive" : probeLife(dir, nonce, file));
   return {
-    witness: { life, hasActiveJob },
+    witness: { life: (of) => lifeBehind(of, seenAt(of), probe), hasActiveJob },
     wakeUps,
     prove(nonce, about) {
       const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);

@@ -24,6 +24,22 @@ export function readRows<T>(connection: Connection, body: Body<T>, snapshot: boo
   });
 }
 
+/** The caller's statements, then COMMIT; one whose answer is lost is looked up. */
+export async function writeRows<T>(
+  { query, callersQuery, cut }: Session,
+  body: Body<T>,
+  limitMs: number,
+  outcome: () => Promise<string | null>,
+): Promise<T> {
+  const result = await withinLimit(body, callersQuery, limitMs, cut);
+  try {
+    await query("COMMIT");
+  } catch (error) {
+    await settle(outcome, error);
+  }
+  return result;
+}
+
 /** Each statement in a transaction of its own that cannot write. */
 function standingAlone({ query, callersQuery }: Session): Query {
   return async (text, values) => {

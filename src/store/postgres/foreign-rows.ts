@@ -16,7 +16,7 @@
 import { type Key, nodesOf } from "../../lock/key.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { ForeignRows } from "../contract.js";
-import { readRows, settle, withinLimit } from "./caller-statements.js";
+import { readRows, writeRows } from "./caller-statements.js";
 import { type Connection, connect, type Query } from "./connection.js";
 
 /** Sets our advisory locks apart from other people's. */
@@ -41,16 +41,11 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
         await query("COMMIT");
       }),
     write: (resource, fencingToken, body, limitMs) =>
-      connection.transaction(async ({ query, callersQuery, cut }) => {
-        const id = await begin(query, resource, Math.ceil(limitMs));
-        await leaveMark(query, resource, fencingToken);
-        const result = await withinLimit(body, apartFromMarks(callersQuery), limitMs, cut);
-        try {
-          await query("COMMIT");
-        } catch (error) {
-          await settle(() => outcomeOf(id), error);
-        }
-        return result;
+      connection.transaction(async (session) => {
+        const id = await begin(session.query, resource, Math.ceil(limitMs));
+        await leaveMark(session.query, resource, fencingToken);
+        const apart = { ...session, callersQuery: apartFromMarks(session.callersQuery) };
+        return writeRows(apart, body, limitMs, () => outcomeOf(id));
       }),
     read: (body, snapshot, limitMs) => readRows(connection, body, snapshot, limitMs),
     close() {

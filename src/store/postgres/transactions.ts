@@ -10,7 +10,7 @@
 
 import type { GrantRef, Transactions } from "../contract.js";
 import { call } from "./call.js";
-import { readRows, settle, withinLimit } from "./caller-statements.js";
+import { readRows, writeRows } from "./caller-statements.js";
 import type { Connection, Query } from "./connection.js";
 import { refsOf } from "./locks.js";
 
@@ -20,16 +20,9 @@ export function createTransactions(connection: Connection, store: string): Trans
   return {
     write: (grants, body, limitMs) =>
       connection.transaction(async (session) => {
-        const { query } = session;
-        await query("BEGIN ISOLATION LEVEL READ COMMITTED");
-        const id = await assertFence(query, grants, limitMs, store);
-        const result = await withinLimit(body, session.callersQuery, limitMs, session.cut);
-        try {
-          await query("COMMIT");
-        } catch (error) {
-          await settle(() => outcomeOf(id), error);
-        }
-        return result;
+        await session.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+        const id = await assertFence(session.query, grants, limitMs, store);
+        return writeRows(session, body, limitMs, () => outcomeOf(id));
       }),
     read: (body, snapshot, limitMs) => readRows(connection, body, snapshot, limitMs),
   };

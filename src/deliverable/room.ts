@@ -28,9 +28,9 @@
  * the link fails and the caller is told that the folder is locked.
  */
 import { hash } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import type { Instant } from "../lock/time.js";
-import { removeFile, removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
+import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { enterAll, type Guard, openGuard } from "../support/guard.js";
 import { accessError } from "./access-error.js";
@@ -222,13 +222,7 @@ export class Room {
   /** Always a file of its own: what a crash left under this name may be linked as the lock that everybody sees. */
   #writeFresh(bytes: Buffer): void {
     removeFile(this.places.fresh);
-    const fd = openSync(this.places.fresh, "wx", 0o644);
-    try {
-      writeFully(fd, bytes, 0);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    createSynced(this.places.fresh, bytes, 0o644);
   }
 
   /**

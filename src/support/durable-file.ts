@@ -31,6 +31,17 @@ export function replaceFile(path: string, bytes: Buffer, durable: boolean): void
   }
 }
 
+/** A file that was not there, its content on the disk; its name is as safe as the folder is. `EEXIST` as the system says it. */
+export function createSynced(path: string, bytes: Buffer, mode: number): void {
+  const fd = openSync(path, "wx", mode);
+  try {
+    writeFully(fd, bytes, 0);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Makes the names in a folder survive a power cut. */
 export function syncFolder(path: string): void {
   const fd = openSync(path, "r");

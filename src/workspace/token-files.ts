@@ -10,10 +10,10 @@
  * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
  */
 import { hash, randomBytes } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { fstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
+import { createSynced, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { ioError } from "../support/errors.js";
 import { ifReadable } from "../support/readable.js";
 
@@ -107,13 +107,7 @@ export function digest(text: string): string {
 }
 
 function writeToken(path: string, kept: KeptToken): void {
-  const fd = openSync(path, "wx", 0o600);
-  try {
-    writeFully(fd, Buffer.from(`${JSON.stringify(kept)}\n`), 0);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  createSynced(path, Buffer.from(`${JSON.stringify(kept)}\n`), 0o600);
 }
 
 /** Null for what is not ours or cannot be read: it is no token then. */

@@ -4,9 +4,9 @@
  * is missing or does not fit is partial: it is not listed, and naming it is `E_PARTIAL_SNAPSHOT`.
  */
 import { hash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeFully } from "../support/durable-file.js";
+import { createSynced } from "../support/durable-file.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { sealText, unseal } from "./sealed-file.js";
 
@@ -48,9 +48,9 @@ const SEAL = "descriptor_checksum";
 /** Writes descriptor and, only after it is on the disk, `.READY`. */
 export function writeDescriptor(folder: string, descriptor: Descriptor): SnapshotInfo {
   const text = sealText(descriptor, SEAL);
-  writeSynced(join(folder, "descriptor.json"), text);
+  createSynced(join(folder, "descriptor.json"), Buffer.from(text), 0o444);
   const checksum = checksumOf(text);
-  writeSynced(join(folder, ".READY"), `${hash("sha256", text, "hex")}\n`);
+  createSynced(join(folder, ".READY"), Buffer.from(`${hash("sha256", text, "hex")}\n`), 0o444);
   return withWarnings(descriptor, checksum);
 }
 
@@ -92,16 +92,6 @@ function textIn(path: string): string | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw ioError(error, "read", path);
-  }
-}
-
-function writeSynced(path: string, text: string): void {
-  const fd = openSync(path, "wx", 0o444);
-  try {
-    writeFully(fd, Buffer.from(text), 0);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

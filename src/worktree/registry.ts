@@ -1,18 +1,8 @@
 /** The worktrees of a workspace: a file each, outside every payload. */
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-} from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { removeFile, removeQuietly, syncFolder, writeFully } from "../support/durable-file.js";
+import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { type Layout, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
@@ -126,13 +116,7 @@ function taken(name: string): HoldfastError {
 function createWhole(path: string, text: string, name: string): void {
   const fresh = `${path}.${randomUUID()}.new`;
   try {
-    const fd = openSync(fresh, "wx", 0o644);
-    try {
-      writeFully(fd, Buffer.from(text), 0);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    createSynced(fresh, Buffer.from(text), 0o644);
     linkSync(fresh, path);
     syncFolder(join(path, ".."));
   } catch (error) {

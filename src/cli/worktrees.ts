@@ -2,7 +2,8 @@
 import { sep } from "node:path";
 import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import { reattachAll } from "../workspace/detached.js";
-import { openWorktrees, type Progress, type Worktrees } from "../worktree/open-worktrees.js";
+import { openWorktrees } from "../worktree/open-worktrees.js";
+import type { Progress, Worktrees } from "../worktree/worktrees.js";
 import type { Context } from "./context.js";
 import { tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";

@@ -1,4 +1,4 @@
-/** The front door: worktrees of one workspace, their snapshots, and restoring them. */
+/** The front door of worktrees.ts: puts the parts together, and sees that what was interrupted is settled first. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Duration, parseDuration } from "../lease/duration.js";
@@ -7,10 +7,9 @@ import { createSystemClock } from "../support/clock.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { readIgnoreRules } from "./capture/ignore-rules.js";
 import { walk } from "./capture/walk.js";
-import { checkSnapshots, type Fault, repairSnapshots } from "./check.js";
-import { compare, type Difference } from "./compare.js";
-import { CONSISTENCY_LEVELS, type ConsistencyLevel, type SnapshotInfo } from "./descriptor.js";
-import { type Collected, collect, retire } from "./gc.js";
+import { checkSnapshots, repairSnapshots } from "./check.js";
+import { compare } from "./compare.js";
+import { collect, retire } from "./gc.js";
 import { readHead } from "./heads.js";
 import { type Layout, layoutOf, parseWorktreeName, prepareLayout } from "./layout.js";
 import { type Presenting, sharedCommitter, withRight } from "./locking.js";
@@ -22,7 +21,6 @@ import {
   getWorktree,
   listWorktrees,
   payloadOf,
-  type WorktreeMode,
   type WorktreeRecord,
 } from "./registry.js";
 import { type RestoredInPlace, restoreInPlace, settle } from "./restore/in-place.js";
@@ -31,78 +29,9 @@ import { restoreToNew } from "./restore/to-new.js";
 import { folderOf, getSnapshot, listSnapshots, openObjects, resolveId } from "./snapshots.js";
 import { withCodes } from "./system-error.js";
 import { type Site, type TakeRequest, take } from "./take.js";
-import { type Verdict, verifySnapshots } from "./verify.js";
-
-export interface WorktreesOptions {
-  /** The workspace. */
-  readonly root: string;
-  /** Allows restoring a shared worktree in place. */
-  readonly sharedInPlace?: boolean;
-  /** Threads that hash. Default as many as are good here; 0 for none. */
-  readonly threads?: number;
-}
-
-export interface TakeOptions extends Presenting, Progressing {
-  readonly note?: string;
-  readonly tags?: readonly string[];
-  /** Default `quiesced`; in a shared worktree `best_effort`. */
-  readonly consistency?: ConsistencyLevel;
-}
-
-interface Progressing {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-export interface Progress {
-  readonly files: number;
-  readonly bytes: number;
-  /** What the tree had the last time, or null. */
-  readonly expectedBytes: number | null;
-}
-
-/** A worktree as it is shown. */
-export interface WorktreeInfo {
-  readonly worktree_id: string;
-  readonly path: string;
-  readonly mode: WorktreeMode;
-  readonly created_at: string;
-  readonly head: string | null;
-  readonly restored_from: string | null;
-  readonly warnings: readonly string[];
-}
-
-export interface Worktrees {
-  readonly trees: {
-    /** `E_INVALID_ARGUMENT` when the name is taken, or folders would lie in one another. */
-    add(name: string, options?: { readonly path?: string; readonly mode?: WorktreeMode }): Promise<WorktreeInfo>;
-    list(): readonly WorktreeInfo[];
-    get(name: string): WorktreeInfo;
-    /** Forgets it; its files stay. With `snapshots` its history goes too, for gc to remove. */
-    remove(name: string, options?: Presenting & { readonly snapshots?: boolean }): Promise<void>;
-  };
-  /** `E_LOCK_CONFLICT`, `E_CONSISTENCY_UNAVAILABLE`, `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`, `E_IO`. */
-  take(worktree: string, options?: TakeOptions): Promise<SnapshotInfo & { readonly files_read: number }>;
-  /** Complete snapshots, oldest first. Takes no lock. */
-  list(options?: { readonly worktree?: string }): readonly SnapshotInfo[];
-  /** By id, or an unmistakable part of one. `E_NOT_FOUND`, `E_PARTIAL_SNAPSHOT`. */
-  info(id: string): SnapshotInfo;
-  diff(before: string, after: string): Promise<readonly Difference[]>;
-  /** One, or everything. */
-  verify(id: string | null, options?: Pick<Progressing, "signal">): Promise<Verdict>;
-  readonly restore: {
-    /** Makes a new worktree, without any lock. */
-    toNew(id: string, to: string, options?: Progressing & { readonly name?: string }): Promise<WorktreeInfo>;
-    /** `E_FORBIDDEN` in a shared worktree unless it was configured. */
-    inPlace(id: string, worktree: string, options?: Presenting & Progressing): Promise<RestoredInPlace>;
-    /** Finishes what a crash interrupted; null when nothing was. With `revert` goes back to what was there before. */
-    settle(worktree: string, options?: { readonly revert?: boolean }): Promise<RestoredInPlace | null>;
-  };
-  /** Removes what nothing uses. */
-  gc(options?: { readonly wait?: Duration }): Promise<Collected>;
-  /** What a crash or tampering left. `repair` tidies what is safe. */
-  check(options?: { readonly repair?: boolean }): Promise<readonly Fault[]>;
-}
+import { checkTexts, parseLevel } from "./take-options.js";
+import { verifySnapshots } from "./verify.js";
+import type { Progressing, WorktreeInfo, Worktrees, WorktreesOptions } from "./worktrees.js";
 
 const GC_WAIT: Duration = "5s";
 
@@ -277,20 +206,6 @@ function existing(path: string): string {
   } catch (error) {
     throw ioError(error, "find", path);
   }
-}
-
-function parseLevel(level: ConsistencyLevel | undefined, mode: WorktreeMode): ConsistencyLevel {
-  if (level === undefined) return mode === "shared" ? "best_effort" : "quiesced";
-  if (!CONSISTENCY_LEVELS.includes(level))
-    throw invalidArgument("consistency", `one of ${CONSISTENCY_LEVELS.join(", ")}`);
-  return level;
-}
-
-function checkTexts(note: string, tags: readonly string[]): void {
-  if (typeof note !== "string" || note.length > 4_096)
-    throw invalidArgument("note", "text of at most 4,096 characters");
-  if (!Array.isArray(tags) || tags.length > 32 || tags.some((tag) => !/^[\w.:@+-]{1,64}$/.test(String(tag))))
-    throw invalidArgument("tags", "at most 32 words of letters, digits and . : @ + - _");
 }
 
 function notShared(name: string): HoldfastError {

@@ -1,8 +1,8 @@
 /** `holdfast restore ID --to DIR | --inplace`, and finishing or undoing one that was interrupted. */
 import { resolve } from "node:path";
 import { invalidArgument } from "../../support/errors.js";
-import type { Worktrees } from "../../worktree/open-worktrees.js";
 import type { RestoredInPlace } from "../../worktree/restore/in-place.js";
+import type { Worktrees } from "../../worktree/worktrees.js";
 import type { Context, Outcome } from "../context.js";
 import { openForWriting, presenting, progressLine } from "../worktrees.js";
 

@@ -1,5 +1,5 @@
 /** `holdfast worktree list`. */
-import type { WorktreeInfo } from "../../worktree/open-worktrees.js";
+import type { WorktreeInfo } from "../../worktree/worktrees.js";
 import type { Context, Outcome } from "../context.js";
 import { type Column, grid } from "../grid.js";
 import { openForReading } from "../worktrees.js";

@@ -5,24 +5,25 @@ import { exchange } from "../support/exchange.js";
 import { asCrossDevice, assertFolder, type Target } from "./target.js";
 
 /**
- * Returns whether something was replaced. `onRenamed` is called as soon as others can see it: what fails after that is
+ * Returns where the tree is that was replaced, if there was one. `onRenamed` is called as soon as others can see it: what fails after that is
  * not known to have failed. The folders are opened before, so that only the syncs themselves can.
  */
 export function putIntoPlace(
   { path, parent, tmp, stage }: Target,
   check: (() => void) | undefined,
   onRenamed: () => void,
-): boolean {
+): string | null {
   const folders: number[] = [];
   try {
     for (const folder of [tmp, parent]) folders.push(openSync(folder, "r"));
     check?.();
     const isNew = assertFolder(path) === "absent";
+    let replaced: string | null = null;
     if (isNew) renameSync(stage, path);
-    else exchange(stage, path);
+    else replaced = exchange(stage, path);
     onRenamed();
     for (const fd of folders) fsyncSync(fd);
-    return !isNew;
+    return replaced;
   } catch (error) {
     throw asCrossDevice(error, path) ?? ioError(error, "publish", path);
   } finally {

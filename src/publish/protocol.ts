@@ -51,7 +51,7 @@ import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import { removeForgotten } from "./forgotten.js";
-import { type PublishOptions, type PublishResult, reporter } from "./options.js";
+import { type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";
 import { putIntoPlace } from "./place.js";
 import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { sealStage } from "./seal.js";
@@ -95,6 +95,7 @@ async function publishWith(
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
   let manifest = await begin(hand, target, draft);
   let hasRenamed = false;
+  let replaced: string | null = null;
   try {
     await removeForgotten(hand.manifests, hand.storeUrl, target);
     makeStageFolder(target);
@@ -111,11 +112,12 @@ async function publishWith(
     tell({ phase: "committing" });
     const pending = manifest;
     manifest = await hand.step((manifests, grant, party) =>
-      manifests.commit(grant, party, pending, () =>
-        putIntoPlace(target, options.underGuard, () => {
+      manifests.commit(grant, party, pending, () => {
+        replaced = putIntoPlace(target, options.underGuard, () => {
           hasRenamed = true;
-        }),
-      ),
+        });
+        return replaced !== null;
+      }),
     );
   } catch (error) {
     if (hasRenamed) throw uncertain(target, error);
@@ -123,7 +125,7 @@ async function publishWith(
     throw await hand.reasonFor(error);
   }
   const recorded = hand.manifests.onDisk().catch((error: unknown) => uncertain(target, error));
-  await cleanUp(target, manifest, tell);
+  if (replaced !== null) await cleanUp(replaced, tell);
   const failure = await recorded;
   if (failure instanceof HoldfastError) throw failure;
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
@@ -152,13 +154,11 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
   }
 }
 
-/** It is published: what cannot be removed now is removed by the next publish there, which also notes that it is gone. */
-async function cleanUp(target: Target, manifest: Manifest, tell: ReturnType<typeof reporter>): Promise<void> {
+/** It is published: what cannot be removed now is removed by the next publish there. */
+async function cleanUp(oldTree: string, tell: Tell): Promise<void> {
   try {
-    if (!manifest.isCleared) {
-      tell({ phase: "cleaning" });
-      for (const path of leftoversOf(target.stage)) await removeTree(path);
-    }
+    tell({ phase: "cleaning" });
+    await removeTree(oldTree);
   } catch {
     // The next publish there finds it.
   }

@@ -20,7 +20,14 @@ export function isStageName(name: string, storeUrl: string, target: string): boo
   return UUID.test(name) && name.startsWith(beginningOf(storeUrl, target));
 }
 
+/** The last one is kept: who publishes to a target does so again. */
+let last = { of: "", beginning: "" };
+
 function beginningOf(storeUrl: string, target: string): string {
-  const digest = hash("sha256", `${thisMachine().machineId}\0${storeUrl}\0${target}`);
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}`;
+  const of = `${thisMachine().machineId}\0${storeUrl}\0${target}`;
+  if (of !== last.of) {
+    const digest = hash("sha256", of);
+    last = { of, beginning: `${digest.slice(0, 8)}-${digest.slice(8, 12)}` };
+  }
+  return last.beginning;
 }

@@ -58,28 +58,53 @@ export function assertFolder(path: string): "absent" | "folder" {
   return place;
 }
 
-/**
- * Makes the stage beside the target and renames it to where it is filled, which proves that it can get back: equal device
- * numbers are no proof, a bind mount or an overlay has them too. `E_CROSS_DEVICE`, `E_IO`
- */
+/** Folders for stages that this process has seen one get out of. What is mounted there later, the publish itself meets. */
+const proven = new Set<string>();
+const MOST_PROVEN = 1_000;
+
+/** Makes the stage, and makes sure that it can get to the target. `E_CROSS_DEVICE`, `E_IO` */
 export function makeStageFolder(target: Target): void {
   const { tmp, stage, parent, path } = target;
   try {
-    mkdirSync(cradleOf(stage));
-    for (let tries = 0; ; tries += 1) {
-      try {
-        renameSync(cradleOf(stage), stage);
-        break;
-      } catch (error) {
-        // There is no such folder yet, or another publish removed the empty one just now.
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries >= 10) throw error;
-      }
-      target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
+    if (!proven.has(tmp) || !isMadeAt(stage)) {
+      makeBesideTarget(target);
+      if (proven.size === MOST_PROVEN) proven.clear();
+      proven.add(tmp);
     }
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (there !== undefined && there.dev !== lstatSync(parent).dev) throw crossDevice(path);
   } catch (error) {
     throw asCrossDevice(error, path) ?? ioError(error, "make a stage for", path);
+  }
+}
+
+/**
+ * Makes the stage beside the target and renames it to where it is filled, which proves that it can get back: equal device
+ * numbers are no proof, a bind mount or an overlay has them too.
+ */
+function makeBesideTarget(target: Target): void {
+  const { tmp, stage } = target;
+  mkdirSync(cradleOf(stage));
+  for (let tries = 0; ; tries += 1) {
+    try {
+      renameSync(cradleOf(stage), stage);
+      return;
+    } catch (error) {
+      // There is no such folder yet, or another publish removed the empty one just now.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries >= 10) throw error;
+    }
+    target.hasMadeTmp = mkdirSync(tmp, { recursive: true }) !== undefined || target.hasMadeTmp;
+  }
+}
+
+/** False when the folder around it is gone: another one there may be elsewhere. */
+function isMadeAt(stage: string): boolean {
+  try {
+    mkdirSync(stage);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return false;
   }
 }
 

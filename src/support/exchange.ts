@@ -41,10 +41,11 @@ export function leftoversOf(stage: string): readonly string[] {
   return [stage, asideOf(stage), cradleOf(stage)];
 }
 
-/** Puts the staged folder into an existing one's place; where the old one is afterwards: `stage`, or beside it. */
-export function exchange(stage: string, target: string): void {
+/** Puts the staged folder into an existing one's place. Returns where the old one is afterwards: `stage`, or beside it. */
+export function exchange(stage: string, target: string): string {
   try {
     native.swapSync(stage, target);
+    return stage;
   } catch (error) {
     if (!CANNOT.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     renameSync(target, asideOf(stage));
@@ -54,6 +55,7 @@ export function exchange(stage: string, target: string): void {
       renameSync(asideOf(stage), target);
       throw failed;
     }
+    return asideOf(stage);
   }
 }
 

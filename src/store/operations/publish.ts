@@ -20,21 +20,16 @@ export interface Begun {
 }
 
 /**
- * Settles what is left on the target, then puts the new manifest on record. Notes of ended ones that nothing of them is left,
- * and forgets what newer ones have outlived. The trees of its pending manifests are all in the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
+ * Settles what is left on the target, then puts the new manifest on record, and forgets those that newer ones have
+ * outlived. The trees of its pending manifests are all in the step. The new record need not outlive a power cut before it
+ * is sealed: nothing is visible until then.
  */
 export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: ManifestDraft): Outcome<Begun> {
   const grant = requireWriter(view, ref);
   const known = view.manifestsOf(draft.target);
   const settled: Settled[] = [];
-  const cleared: Manifest[] = [];
   const now = known.map((manifest) => {
-    if (manifest.state !== "pending") {
-      if (manifest.isCleared || !isSameTree(manifest, grant) || mayBeLeft(manifest)) return manifest;
-      cleared.push({ ...manifest, isCleared: true });
-      return cleared.at(-1) ?? manifest;
-    }
-    if (isLive(view, manifest) && !isMade(manifest)) return manifest;
+    if (manifest.state !== "pending" || (isLive(view, manifest) && !isMade(manifest))) return manifest;
     const ended = settle(view, manifest, party);
     settled.push(ended);
     return ended.manifest;
@@ -46,7 +41,10 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
       next: [`Hold ${recorded}, or something above it, to publish there.`],
     });
   const manifest: Manifest = {
-    ...draft,
+    id: draft.id,
+    op: draft.op,
+    target: draft.target,
+    tmpPath: draft.tmpPath,
     owner: grant.owner,
     resource: grant.resource,
     lockId: grant.lockId,
@@ -61,10 +59,15 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     isCleared: false,
   };
   return {
-    result: { manifest, uncleared: now.filter(({ state, isCleared }) => state !== "pending" && !isCleared) },
+    result: {
+      manifest,
+      uncleared: now.filter(
+        (each) => each.state !== "pending" && (isSameTree(each, grant) ? mayBeLeft(each) : !each.isCleared),
+      ),
+    },
     changes: {
-      manifests: [...settled.map((each) => each.manifest), ...cleared, manifest],
-      manifestDrops: outlived(now, manifest, cleared),
+      manifests: [...settled.map((each) => each.manifest), manifest],
+      manifestDrops: outlived(known, manifest),
       audit: settled.map((each) => each.entry),
       durable: settled.length > 0 ? true : "soon",
     },
@@ -143,36 +146,39 @@ export function clear(view: LedgerView, manifest: Manifest): Outcome<void> {
     result: undefined,
     changes: {
       manifests: current.isCleared ? [] : [{ ...current, isCleared: true }],
-      manifestDrops: outlived(known, manifest, [current]),
+      manifestDrops: outlived(known, current),
     },
   };
 }
 
-/** Those in the tree of `manifest` that newer ones have outlived, but for the spared. */
-function outlived(known: readonly Manifest[], manifest: Manifest, spared: readonly Manifest[]): readonly Manifest[] {
+/** Those in the tree of `manifest` that newer ones have outlived and of which nothing is left; never itself. */
+function outlived(known: readonly Manifest[], manifest: Manifest): readonly Manifest[] {
+  if (known.length < KEPT + AT_A_TIME) return [];
   const newest = known.findLast(({ state }) => state === "committed");
   const over = known.filter(
-    (each) =>
-      each !== newest &&
-      !spared.includes(each) &&
-      each.isCleared &&
-      each.state !== "pending" &&
-      isSameTree(each, manifest),
+    (each) => each !== newest && each !== manifest && each.state !== "pending" && isSameTree(each, manifest),
   );
-  return over.length < KEPT + AT_A_TIME ? [] : over.slice(0, over.length - KEPT);
+  if (over.length < KEPT + AT_A_TIME) return [];
+  return over.slice(0, over.length - KEPT).filter((each) => !mayBeLeft(each));
 }
 
 function isSameTree(a: Pick<Manifest, "resource">, b: Pick<Manifest, "resource">): boolean {
   return treeOf(a.resource) === treeOf(b.resource);
 }
 
+/** Ended ones of which nothing lay about when it was looked: it does not come back, so nobody looks again. */
+const seenGone = new WeakSet<Manifest>();
+
 /** What cannot be looked at may be there. */
-function mayBeLeft({ tmpPath }: Manifest): boolean {
+function mayBeLeft(manifest: Manifest): boolean {
+  if (manifest.isCleared || seenGone.has(manifest)) return false;
   try {
-    return leftoversOf(tmpPath).some((path) => placeAt(path) !== "absent");
+    if (leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent")) return true;
   } catch {
     return true;
   }
+  seenGone.add(manifest);
+  return false;
 }
 
 function requirePending(view: LedgerView, { id, target, resource }: Manifest): void {

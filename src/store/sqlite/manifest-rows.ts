@@ -105,11 +105,15 @@ export class ManifestRows {
   }
 
   #note(manifests: readonly Manifest[], drops: readonly Manifest[]): void {
-    if (this.#known === null) return;
-    const { target } = this.#known;
-    const newer = manifests.filter((each) => each.target === target);
-    const gone = new Set([...newer, ...drops].map(({ id }) => id));
-    this.#known.manifests = [...this.#known.manifests.filter(({ id }) => !gone.has(id)), ...newer].sort(byAge);
+    const known = this.#known;
+    if (known === null) return;
+    if (drops.length > 0)
+      known.manifests = known.manifests.filter(({ id }) => !drops.some((dropped) => dropped.id === id));
+    for (const manifest of manifests) {
+      if (manifest.target !== known.target) continue;
+      const at = known.manifests.findIndex(({ id }) => id === manifest.id);
+      known.manifests = at < 0 ? [...known.manifests, manifest].sort(byAge) : known.manifests.with(at, manifest);
+    }
   }
 
   #remembered(target: string): readonly Manifest[] | null {

@@ -24,14 +24,18 @@ export function remainingSeconds(stamp: Instant, durationMs: number, now: Instan
   return Math.max(0, Math.ceil(remainingMs(stamp, durationMs, now) / 1000));
 }
 
-/** Many stamps of one step are of one millisecond: the last one is kept. */
+/** Many stamps of one step are of one millisecond, and those of a record of two: the last two are kept. */
 let lastMs = Number.NaN;
 let lastIso = "";
+let earlierMs = Number.NaN;
+let earlierIso = "";
 
 export function isoTime(wallMs: number): string {
-  if (wallMs !== lastMs) {
-    lastIso = new Date(wallMs).toISOString();
-    lastMs = wallMs;
-  }
+  if (wallMs === lastMs) return lastIso;
+  if (wallMs === earlierMs) return earlierIso;
+  earlierMs = lastMs;
+  earlierIso = lastIso;
+  lastMs = wallMs;
+  lastIso = new Date(wallMs).toISOString();
   return lastIso;
 }

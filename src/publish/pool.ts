@@ -1,8 +1,9 @@
 /** A few pieces of work at a time. The first failure is kept, and thrown to whoever comes next and at the end. */
 export class Pool {
   readonly #width: number;
-  readonly #atWork = new Set<Promise<void>>();
+  #atWork = 0;
   #failure: { readonly error: unknown } | null = null;
+  #onDone: (() => void)[] = [];
 
   constructor(width: number) {
     this.#width = width;
@@ -10,16 +11,17 @@ export class Pool {
 
   /** Begins the work, once there is room for it. */
   async add(work: () => Promise<void>): Promise<void> {
-    while (this.#atWork.size >= this.#width) await Promise.race(this.#atWork);
+    while (this.#atWork >= this.#width) await this.#oneDone();
     this.assertFine();
-    const piece: Promise<void> = work()
-      .catch((error: unknown) => {
+    const piece = work();
+    this.#atWork += 1;
+    piece.then(
+      () => this.#done(),
+      (error: unknown) => {
         this.#failure ??= { error };
-      })
-      .then(() => {
-        this.#atWork.delete(piece);
-      });
-    this.#atWork.add(piece);
+        this.#done();
+      },
+    );
   }
 
   assertFine(): void {
@@ -28,6 +30,19 @@ export class Pool {
 
   /** Waits for all that was begun. */
   async idle(): Promise<void> {
-    while (this.#atWork.size > 0) await Promise.all(this.#atWork);
+    while (this.#atWork > 0) await this.#oneDone();
+  }
+
+  #oneDone(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDone.push(resolve);
+    });
+  }
+
+  #done(): void {
+    this.#atWork -= 1;
+    const waiting = this.#onDone;
+    this.#onDone = [];
+    for (const resolve of waiting) resolve();
   }
 }

@@ -47,6 +47,7 @@
 import type { Manifest } from "../lock/manifest.js";
 import { toManifestRecord } from "../lock/manifest.js";
 import type { ManifestDraft } from "../store/contract.js";
+import { noteGone } from "../store/left-behind.js";
 import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
@@ -125,7 +126,7 @@ async function publishWith(
     throw await hand.reasonFor(error);
   }
   const recorded = hand.manifests.onDisk().catch((error: unknown) => uncertain(target, error));
-  if (replaced !== null) await cleanUp(replaced, tell);
+  if (replaced !== null) await cleanUp(replaced, manifest, tell);
   const failure = await recorded;
   if (failure instanceof HoldfastError) throw failure;
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
@@ -155,10 +156,11 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
 }
 
 /** It is published: what cannot be removed now is removed by the next publish there. */
-async function cleanUp(oldTree: string, tell: Tell): Promise<void> {
+async function cleanUp(oldTree: string, manifest: Manifest, tell: Tell): Promise<void> {
   try {
     tell({ phase: "cleaning" });
     await removeTree(oldTree);
+    noteGone(manifest);
   } catch {
     // The next publish there finds it.
   }

@@ -48,7 +48,7 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
 
   const makeFolder = (folder: string): void => {
     if (folders.has(folder)) return;
-    mkdirSync(folder, { recursive: true });
+    makeWithin(folder);
     if (folders.size < KNOWN_FOLDERS) folders.add(folder);
   };
 
@@ -97,6 +97,15 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
       pool.assertFine();
     },
   };
+}
+
+/** Most folders are made in one that is there; looking for it costs as much again. */
+function makeWithin(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch {
+    mkdirSync(folder, { recursive: true });
+  }
 }
 
 /** `E_INVALID_ARGUMENT` for a name that leads out of the stage. */

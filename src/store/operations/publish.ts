@@ -2,9 +2,9 @@
 import { isWithin, treeOf } from "../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
-import { leftoversOf, placeAt } from "../../support/exchange.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
+import { mayBeLeft } from "../left-behind.js";
 import { isMade } from "../settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";
@@ -164,21 +164,6 @@ function outlived(known: readonly Manifest[], manifest: Manifest): readonly Mani
 
 function isSameTree(a: Pick<Manifest, "resource">, b: Pick<Manifest, "resource">): boolean {
   return treeOf(a.resource) === treeOf(b.resource);
-}
-
-/** Ended ones of which nothing lay about when it was looked: it does not come back, so nobody looks again. */
-const seenGone = new WeakSet<Manifest>();
-
-/** What cannot be looked at may be there. */
-function mayBeLeft(manifest: Manifest): boolean {
-  if (manifest.isCleared || seenGone.has(manifest)) return false;
-  try {
-    if (leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent")) return true;
-  } catch {
-    return true;
-  }
-  seenGone.add(manifest);
-  return false;
 }
 
 function requirePending(view: LedgerView, { id, target, resource }: Manifest): void {

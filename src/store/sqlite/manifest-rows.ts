@@ -18,6 +18,7 @@ export class ManifestRows {
   readonly #trees: Trees;
   readonly #put: Statement;
   readonly #change: Statement;
+  readonly #amend: Statement;
   readonly #state: Statement;
   readonly #drop: Statement;
   readonly #dropFiles: Statement;
@@ -38,6 +39,8 @@ export class ManifestRows {
     this.#change = database.prepare(
       "UPDATE manifests SET state = ?, committed_at = ?, file_count = ?, bytes = ?, details = ? WHERE id = ?",
     );
+    // A state that is named is written to its index as well.
+    this.#amend = database.prepare("UPDATE manifests SET file_count = ?, bytes = ?, details = ? WHERE id = ?");
     this.#state = database.prepare("SELECT state FROM manifests WHERE id = ?");
     this.#drop = database.prepare("DELETE FROM manifests WHERE id = ?");
     this.#dropFiles = database.prepare("DELETE FROM manifest_files WHERE manifest = ?");
@@ -73,6 +76,10 @@ export class ManifestRows {
     if ((before === "pending") !== isPending)
       this.#trees.change(treeOf(manifest.resource)).publishing += isPending ? 1 : -1;
     const { id, state, fileCount, byteCount } = manifest;
+    if (before === state) {
+      this.#amend.get(fileCount, byteCount, detailsOf(manifest), id);
+      return;
+    }
     const committedAt = manifest.committedAt === null ? null : isoTime(manifest.committedAt);
     const details = detailsOf(manifest);
     if (before !== null) {
@@ -187,9 +194,10 @@ function toManifest(row: Row): Manifest {
   });
 }
 
+/** As `ManifestDetails`. Nothing in it needs an escape. */
 function detailsOf({ targetKey, lockId, sealed, isCleared }: Manifest): string {
-  const details: ManifestDetails = { target_key: targetKey, lock_id: lockId, sealed, cleared: isCleared };
-  return JSON.stringify(details);
+  const seal = sealed === null ? null : `"${sealed}"`;
+  return `{"target_key":"${targetKey}","lock_id":"${lockId}","sealed":${seal},"cleared":${isCleared}}`;
 }
 
 interface ManifestDetails {

@@ -1,0 +1,25 @@
+/**
+ * Whether something of an ended publish may still lie about. What was seen to be gone does not come back, so a process looks
+ * once at each manifest that it remembers.
+ */
+import type { Manifest } from "../lock/manifest.js";
+import { leftoversOf, placeAt } from "../support/exchange.js";
+
+const gone = new WeakSet<Manifest>();
+
+/** What cannot be looked at may be there. */
+export function mayBeLeft(manifest: Manifest): boolean {
+  if (manifest.isCleared || gone.has(manifest)) return false;
+  try {
+    if (leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent")) return true;
+  } catch {
+    return true;
+  }
+  noteGone(manifest);
+  return false;
+}
+
+/** Its publisher has removed what it replaced. */
+export function noteGone(manifest: Manifest): void {
+  gone.add(manifest);
+}

@@ -7,7 +7,8 @@
  *    3. write into <parent>/tmp/<id>/                          a stage: aborted, then removed
  *    4. fsync every file                                       the same
  *    5. fsync the folders of the stage                         the same
- *    6. is it one device? asked by a real rename, before 3     the same
+ *    6. is it one device? asked by a real rename, before 3,    the same
+ *       once for each folder of stages
  *    7. seal: list of files and identity of the stage          the same
  *       on record, on the disk
  *       ── from here on under the guard, one step ──

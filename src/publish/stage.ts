@@ -103,7 +103,9 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
 function makeWithin(folder: string): void {
   try {
     mkdirSync(folder);
-  } catch {
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EEXIST") throw error;
     mkdirSync(folder, { recursive: true });
   }
 }

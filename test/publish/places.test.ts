@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
-import { listManifests, publish, verifyManifests } from "../../src/publish/index.js";
+import { findUnfinished, listManifests, publish, verifyManifests } from "../../src/publish/index.js";
 import { sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
 import { debrisAt } from "./world.js";
@@ -106,6 +106,36 @@ describe.skipIf(!canMount())("PUB-1: mounts", () => {
     await expectNothing();
   });
 
+  it("what is mounted on the folder for stages after a publish went through it: told, and nothing has changed", async () => {
+    const publishVersion = (version: string) =>
+      looking((holdfast) => publish({ holdfast, key: "site" }, target, (stage) => stage.write("version", version)));
+    await publishVersion("old");
+    mount("-t", "tmpfs", "none", join(place, "tmp"));
+    await expect(publishVersion("new")).rejects.toMatchObject({ code: "E_CROSS_DEVICE" });
+    expect(readFileSync(join(target, "version"), "utf8")).toBe("old");
+    await expectNothing();
+  });
+
+  it("a publish of which something cannot be removed stays on record, however many come after it", async () => {
+    const publishOne = (holdfast: Holdfast) =>
+      publish({ holdfast, key: "site" }, target, (stage) => stage.write("a", "b"));
+    const { manifest } = await looking(publishOne);
+    const stuck = join(manifest.tmp_path, "stuck");
+    mkdirSync(stuck, { recursive: true });
+    mount("-t", "tmpfs", "none", stuck);
+    await looking(async (holdfast) => {
+      for (let time = 0; time < 9; time += 1) await publishOne(holdfast);
+      const kept = (await listManifests(holdfast)).map(({ id }) => id);
+      expect(kept).toContain(manifest.id);
+      expect(kept.length).toBeLessThan(10);
+      const unfinished = await findUnfinished(holdfast);
+      expect(unfinished.map(({ kind, manifest: { id } }) => [kind, id])).toEqual([["stage_left", manifest.id]]);
+    });
+    execFileSync("umount", [mounted.pop() ?? ""]);
+    await looking(publishOne);
+    await expectNothing();
+  });
+
   it("a parent that is mounted read-only is an error of the disk, and nothing is left", async () => {
     mount("--bind", place, place);
     execFileSync("mount", ["-o", "remount,ro,bind", place]);
@@ -113,6 +143,17 @@ describe.skipIf(!canMount())("PUB-1: mounts", () => {
     await expect(publishing).rejects.toMatchObject({ code: "E_IO", details: { errno: "EROFS" } });
     await expectNothing();
   });
+});
+
+it("PUB-1: the folder for stages may go between two publishes of a process", async () => {
+  await looking(async (holdfast) => {
+    for (const version of ["one", "two"]) {
+      await publish({ holdfast, key: "site" }, target, (stage) => stage.write("version", version));
+      expect(readFileSync(join(target, "version"), "utf8")).toBe(version);
+      rmSync(join(place, "tmp"), { recursive: true });
+    }
+  });
+  await expectNothing();
 });
 
 describe("PUB-3: publishers at once", () => {

@@ -97,7 +97,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     },
   );
 
-  it("PUB-1: a stage on another device is found out before anything is written", async () => {
+  it.skipIf(course.isProven)("PUB-1: a stage on another device is found out before anything is written", async () => {
     const at = (await numbersOf(/^renameSync place\/\.holdfast-/)).at(-1) ?? 0;
     const { scene, error, hasFilled } = await attempt(at, "EXDEV");
     expect(error).toMatchObject({ code: "E_CROSS_DEVICE" });

@@ -119,6 +119,7 @@ describe.skipIf(!canMount())("PUB-1: mounts", () => {
   it("a publish of which something cannot be removed stays on record, however many come after it", async () => {
     const publishOne = (holdfast: Holdfast) =>
       publish({ holdfast, key: "site" }, target, (stage) => stage.write("a", "b"));
+    await looking(publishOne);
     const { manifest } = await looking(publishOne);
     const stuck = join(manifest.tmp_path, "stuck");
     mkdirSync(stuck, { recursive: true });

@@ -48,9 +48,9 @@
 import type { Manifest } from "../lock/manifest.js";
 import { toManifestRecord } from "../lock/manifest.js";
 import type { ManifestDraft } from "../store/contract.js";
-import { noteGone } from "../store/left-behind.js";
 import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
+import { noteGone } from "../support/left-behind.js";
 import { removeTree } from "../support/remove-tree.js";
 import { removeForgotten } from "./forgotten.js";
 import { type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";

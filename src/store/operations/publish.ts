@@ -2,9 +2,9 @@
 import { isWithin, treeOf } from "../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
+import { mayBeLeft } from "../../support/left-behind.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import { mayBeLeft } from "../left-behind.js";
 import { isMade } from "../settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";

@@ -2,13 +2,17 @@
  * Whether something of an ended publish may still lie about. What was seen to be gone does not come back, so a process looks
  * once at each manifest that it remembers.
  */
-import type { Manifest } from "../lock/manifest.js";
-import { leftoversOf, placeAt } from "../support/exchange.js";
+import { leftoversOf, placeAt } from "./exchange.js";
 
-const gone = new WeakSet<Manifest>();
+interface Ended {
+  readonly tmpPath: string;
+  readonly isCleared: boolean;
+}
+
+const gone = new WeakSet<Ended>();
 
 /** What cannot be looked at may be there. */
-export function mayBeLeft(manifest: Manifest): boolean {
+export function mayBeLeft(manifest: Ended): boolean {
   if (manifest.isCleared || gone.has(manifest)) return false;
   try {
     if (leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent")) return true;
@@ -20,6 +24,6 @@ export function mayBeLeft(manifest: Manifest): boolean {
 }
 
 /** Its publisher has removed what it replaced. */
-export function noteGone(manifest: Manifest): void {
+export function noteGone(manifest: Ended): void {
   gone.add(manifest);
 }

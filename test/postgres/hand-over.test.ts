@@ -1,17 +1,17 @@
 /** The key that goes from hand to hand: whoever releases it gives it to the next in line, in one step. */
-import pg from "pg";
+import { hash } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import type { AcquireRequest } from "../../src/store/contract.js";
 import type { Connection } from "../../src/store/postgres/connection.js";
 import { createLocks } from "../../src/store/postgres/locks.js";
+import { readHandedOver } from "../../src/store/postgres/take.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
+import { SEAL, type Told, Waiter } from "./waiter.js";
 
 const LIMIT = 240_000;
-const SEAL = "s".repeat(43);
-const PROOF = '{"kind":"none"}';
 
 // A busy machine may take seconds for what takes milliseconds.
 vi.setConfig({ testTimeout: LIMIT });
@@ -21,66 +21,30 @@ beforeAll(async () => {
   server = await sharedServer();
 }, LIMIT);
 
-interface Told {
-  readonly kind: string;
-  readonly ticket_id: string;
-  readonly grants: readonly { readonly lock_id: string; readonly fencing_token: number }[];
+interface Scene extends AsyncDisposable {
+  readonly url: string;
+  readonly holder: Waiter;
+  readonly first: Waiter;
+  readonly second: Waiter;
+  /** What the holder was told when it took the key, and the first when it came into line. */
+  readonly before: Told;
+  readonly ticket: string;
 }
 
-/** A client that asks in SQL, with a session that can listen for it. */
-class Waiter implements AsyncDisposable {
-  readonly heard: string[] = [];
-  readonly #session: pg.Client;
-  readonly #nonce: string;
-  readonly #lockId: string;
-
-  private constructor(session: pg.Client, name: string) {
-    this.#session = session;
-    this.#nonce = name;
-    this.#lockId = `00000000-0000-8000-8000-${Buffer.from(name.padEnd(6)).toString("hex")}`;
-    session.on("notification", ({ payload = "" }) => this.heard.push(payload));
-    session.on("error", () => undefined);
-  }
-
-  static async open(url: string, name: string): Promise<Waiter> {
-    const session = new pg.Client({ connectionString: url });
-    const waiter = new Waiter(session, name);
-    await session.connect();
-    return waiter;
-  }
-
-  async listen(): Promise<void> {
-    await this.#session.query(
-      `listen "holdfast_${this.#nonce}"; select pg_advisory_lock(holdfast.listener_of('${this.#nonce}'))`,
-    );
-  }
-
-  async ask({
-    ticket = null,
-    isListening = true,
-  }: {
-    ticket?: string | null;
-    isListening?: boolean;
-  } = {}): Promise<Told> {
-    const { rows } = await this.#session.query(
-      `select holdfast.acquire('{k}', $1, wait_ms => 60000, token => $2, holder_id => 'h', nonce => $3, lock_ids => array[$4],
-         proof => $5, ticket_id => $6, store => (select (holdfast.described() ->> 'store_id')::uuid),
-         is_listening => $7, detached => false) as told`,
-      [`agent:${this.#nonce}`, SEAL, this.#nonce, this.#lockId, PROOF, ticket, isListening],
-    );
-    return rows[0].told;
-  }
-
-  async release(): Promise<void> {
-    await this.#session.query(
-      `select holdfast.release('{k}', array[$1], $2, array[$3], 'h', (select (holdfast.described() ->> 'store_id')::uuid))`,
-      [SEAL, `agent:${this.#nonce}`, this.#lockId],
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#session.end();
-  }
+/** The holder has the key; the first waits for it, listens and says so, or not, and was last seen so long ago. */
+async function scene({ listens = true, saysSo = true, seenMsAgo = JUST_NOW } = {}): Promise<Scene> {
+  const url = await newStore();
+  const holder = await Waiter.open(url, "holder");
+  const first = await Waiter.open(url, "first");
+  const second = await Waiter.open(url, "second");
+  if (listens) await first.listen();
+  const before = await holder.ask();
+  const { ticket_id: ticket } = await first.ask({ isListening: saysSo });
+  await seen(url, seenMsAgo);
+  const close = async () => {
+    for (const each of [holder, first, second]) await each[Symbol.asyncDispose]();
+  };
+  return { url, holder, first, second, before, ticket, [Symbol.asyncDispose]: close };
 }
 
 async function newStore(): Promise<string> {
@@ -104,26 +68,21 @@ const holders = (url: string) =>
   );
 
 describe("a release while others wait", () => {
-  it("gives the key to the first that listens, in the same step, and tells it the answer without its secret", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await using second = await Waiter.open(url, "second");
-    await first.listen();
+  it("gives the key to the first that listens, in the same step, and tells it without its secret", async () => {
+    await using stage = await scene();
+    const { url, holder, first, second, before, ticket } = stage;
     await second.listen();
-    const before = await holder.ask();
-    const { ticket_id: ticket } = await first.ask();
     await second.ask();
     await seen(url, JUST_NOW);
     await holder.release();
     expect(await holders(url)).toMatchObject([{ owner: "agent:first" }]);
     await expect.poll(() => first.heard, { timeout: LIMIT }).toHaveLength(1);
     const [heard = ""] = first.heard;
-    expect(heard.startsWith(`${ticket} {`)).toBe(true);
+    expect(heard.startsWith(`${ticket} `)).toBe(true);
     expect(heard).not.toContain(SEAL);
-    const told: Told = JSON.parse(heard.slice(ticket.length + 1));
-    expect(told.kind).toBe("granted");
-    expect(told.grants[0]?.fencing_token).toBeGreaterThan(before.grants[0]?.fencing_token ?? Number.NaN);
+    const told = readHandedOver(heard.slice(ticket.length + 1), ticket, SEAL);
+    expect(told).toMatchObject({ kind: "taken", lease_ms: 10_000, profile: "default" });
+    expect(told?.fencing_token).toBeGreaterThan(before.fencing_token);
     const entries = await administer<{ event: string; owner: string; first: string | null }>(
       url,
       `select event, owner, details::json ->> 'first_lease_ms' as first from holdfast.audit where tree = 'k'
@@ -142,103 +101,116 @@ describe("a release while others wait", () => {
   });
 
   it("only tells the first when it does not listen any more: it may be gone", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await holder.ask();
-    const { ticket_id: ticket } = await first.ask();
-    await seen(url, JUST_NOW);
+    await using stage = await scene({ listens: false });
+    const { url, holder, first, ticket } = stage;
     await holder.release();
     expect(await holders(url)).toEqual([]);
-    expect((await first.ask({ ticket })).kind).toBe("granted");
+    expect((await first.ask({ ticket })).kind).toBe("taken");
   });
 
   it("only tells the first when it has not said that it listens", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await first.listen();
-    await holder.ask();
-    const { ticket_id: ticket } = await first.ask({ isListening: false });
-    await seen(url, JUST_NOW);
+    await using stage = await scene({ saysSo: false });
+    const { url, holder, first, ticket } = stage;
     await holder.release();
     expect(await holders(url)).toEqual([]);
     await expect.poll(() => first.heard, { timeout: LIMIT }).toEqual([ticket]);
   });
 
   it("gives nothing to one that has not shown itself for a while: it may be frozen", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await first.listen();
-    await holder.ask();
-    await first.ask();
-    await seen(url, 1_100);
-    await holder.release();
-    expect(await holders(url)).toEqual([]);
+    await using stage = await scene({ seenMsAgo: 1_100 });
+    await stage.holder.release();
+    expect(await holders(stage.url)).toEqual([]);
   });
 
   it("gives nothing while a publish is left in the tree: who asks settles that first", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await first.listen();
-    await holder.ask();
-    await first.ask();
-    await seen(url, JUST_NOW);
-    await administer(url, "update holdfast.trees set publishing = 1");
-    await holder.release();
-    expect(await holders(url)).toEqual([]);
+    await using stage = await scene();
+    await administer(stage.url, "update holdfast.trees set publishing = 1");
+    await stage.holder.release();
+    expect(await holders(stage.url)).toEqual([]);
   });
 
   it("gives it once: who did not hear of it is told when it asks by its place in line", async () => {
-    const url = await newStore();
-    await using holder = await Waiter.open(url, "holder");
-    await using first = await Waiter.open(url, "first");
-    await first.listen();
-    await holder.ask();
-    const { ticket_id: ticket } = await first.ask();
-    await seen(url, JUST_NOW);
+    await using stage = await scene();
+    const { url, holder, first, ticket } = stage;
     await holder.release();
     const given = await holders(url);
     const told = await first.ask({ ticket });
     expect(told).toMatchObject({ kind: "granted", grants: [{ fencing_token: given[0]?.fence }] });
     expect(await holders(url)).toEqual(given);
   });
+
+  it("only tells a client of an earlier version, which reads nothing else", async () => {
+    await using stage = await scene();
+    const { url, holder, first, second } = stage;
+    await second.listen();
+    const { ticket_id: ticket } = await second.askAsBefore();
+    await seen(url, JUST_NOW);
+    await holder.release();
+    await first.release();
+    expect(await holders(url)).toEqual([]);
+    await expect.poll(() => second.heard, { timeout: LIMIT }).toEqual([ticket]);
+  });
 });
 
+const TAKEN = '{"kind":"taken","now":5,"fencing_token":7,"lease_ms":10000,"profile":"default"}';
+
+/** A client whose server always puts it into line, and which hears what the test says. */
+function waitingClient() {
+  const asked: string[] = [];
+  let heard: string | undefined;
+  const clock = { ...createSystemClock()(), bootMs: 1_000 };
+  const connection = {
+    askText: async (statement: (again: boolean) => { text: string }) => {
+      asked.push(/holdfast\.(\w+)/.exec(statement(false).text)?.[1] ?? "");
+      return JSON.stringify({ kind: "queued", ticket_id: "t1", ahead: 0, contention: {} });
+    },
+    wakeUps: { isListening: () => true, takeAnswer: () => heard },
+  } as unknown as Connection;
+  const request = {
+    wants: [{ resource: "k", mode: "write", permits: null }],
+    party: { owner: "agent:a", holderId: "h", nonce: "n", proof: { kind: "none" } },
+    tokenHash: SEAL,
+    metadata: {},
+    presented: [],
+    waitMs: 60_000,
+    ticketId: null,
+  } as unknown as AcquireRequest;
+  const hears = (told: string): void => {
+    heard = told;
+  };
+  return {
+    locks: createLocks(
+      connection,
+      "store",
+      () => clock,
+      async () => undefined,
+    ),
+    asked,
+    request,
+    clock,
+    hears,
+  };
+}
+
 describe("a client that waits", () => {
-  it("goes on with the answer that came with the wake-up, and trusts it from its last ask on", async () => {
-    const asked: string[] = [];
-    let answer: unknown;
-    let bootMs = 1_000;
-    const now = createSystemClock()();
-    const clock = () => ({ ...now, bootMs });
-    const queued = { kind: "queued", ticket_id: "t1", ahead: 0, contention: {} };
-    const connection = {
-      ask: async (statement: (again: boolean) => { text: string }) => {
-        asked.push(/holdfast\.(\w+)/.exec(statement(false).text)?.[1] ?? "");
-        return queued;
-      },
-      wakeUps: { isListening: () => true, takeAnswer: () => answer },
-    } as unknown as Connection;
-    const locks = createLocks(connection, "store", clock, async () => undefined);
-    const request = {
-      wants: [{ resource: "k", mode: "write", permits: null }],
-      party: { owner: "agent:a", holderId: "h", nonce: "n", proof: { kind: "none" } },
-      tokenHash: SEAL,
-      presented: [],
-      waitMs: 60_000,
-      ticketId: null,
-    } as unknown as AcquireRequest;
+  it("goes on with what came with the wake-up, and trusts it from its last ask on", async () => {
+    const { locks, asked, request, clock, hears } = waitingClient();
     await locks.acquire(request);
-    bootMs = 1_500;
+    clock.bootMs = 1_500;
     await locks.acquire({ ...request, ticketId: "t1" });
-    bootMs = 1_900;
-    answer = { kind: "granted", now: 5, grants: [{ lock_id: "l", store: { token_hash: "" } }], ended: [] };
+    clock.bootMs = 1_900;
+    hears(`${hash("sha256", `${SEAL} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
     const granted = await locks.acquire({ ...request, ticketId: "t1" });
-    expect(asked).toEqual(["acquire", "acquire"]);
-    expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: SEAL }] });
+    expect(asked).toEqual(["take", "take"]);
+    expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: SEAL, fencingToken: 7 }] });
+  });
+
+  it("does not believe a wake-up that the server did not sign: it asks", async () => {
+    const { locks, asked, request, hears } = waitingClient();
+    await locks.acquire(request);
+    hears(`${hash("sha256", `${"x".repeat(43)} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
+    expect(await locks.acquire({ ...request, ticketId: "t1" })).toMatchObject({ kind: "queued" });
+    expect(asked).toEqual(["take", "take"]);
   });
 
   it("gives back what it was given while it gave up", async () => {

@@ -13,6 +13,7 @@ import type { SqlRow } from "../contract.js";
 import type { Call } from "./call.js";
 import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
 import { hasPoolerInBetween } from "./pooler.js";
+import { Question } from "./question.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
 const CONNECTIONS = 10;
@@ -31,6 +32,8 @@ export interface Connection {
   readonly wakeUps: PostgresWakeUps;
   /** The first column of the first row. `statement` is told whether it is sent again. */
   ask<T>(statement: Statement): Promise<T>;
+  /** The same as the server writes it, for what is asked all the time. */
+  askText(statement: Statement): Promise<string | null>;
   rows<T>(text: string, values: readonly unknown[]): Promise<readonly T[]>;
   /** Lends a connection to `work`, which begins a transaction and ends it, or cuts it off. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
@@ -77,18 +80,13 @@ export function connect(url: string): Connection {
   const { pool, wakeUps } = line;
   const where = withoutPassword(url);
 
-  async function send<T extends pg.QueryResultRow>(statement: Statement, isArray: boolean): Promise<readonly T[]> {
+  const nameOf = ({ name }: Call): string | undefined => (line.isDirect === true ? name : undefined);
+
+  async function send<T>(statement: Statement, query: (call: Call) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let pauseMs = FIRST_PAUSE_MS, again = false; ; pauseMs *= 2, again = true) {
       try {
-        const { text, values, name } = statement(again);
-        const config = {
-          text,
-          values: [...values],
-          ...(line.isDirect === true && name !== undefined ? { name } : {}),
-          ...(isArray ? { rowMode: "array" as const } : {}),
-        };
-        return (await pool.query<T>(config)).rows;
+        return await query(statement(again));
       } catch (error) {
         if (!isLostConnection(error) || performance.now() - startedAt > TRY_AGAIN_MS)
           throw toHoldfastError(asBusy(error), where);
@@ -101,12 +99,22 @@ export function connect(url: string): Connection {
     where,
     wakeUps,
     async ask<T>(statement: Statement): Promise<T> {
-      const [row] = await send<[T] & pg.QueryResultRow>(statement, true);
+      const { rows } = await send(statement, (call) => {
+        const name = nameOf(call);
+        const config = { text: call.text, values: [...call.values], rowMode: "array" as const };
+        return pool.query<[T]>(name === undefined ? config : { ...config, name });
+      });
+      const [row] = rows;
       if (row === undefined) throw new RangeError("the function gave no answer");
       return row[0];
     },
+    askText: (statement) =>
+      send(statement, (call) => pool.query(new Question(call, nameOf(call))) as unknown as Promise<string | null>),
     rows: <T>(text: string, values: readonly unknown[]) =>
-      send<T & pg.QueryResultRow>(() => ({ text, values }), false) as Promise<readonly T[]>,
+      send(
+        () => ({ text, values }),
+        async () => (await pool.query(text, [...values])).rows as T[],
+      ),
     async transaction(work) {
       const send = async (text: string, values: readonly unknown[] = [], more: Partial<pg.QueryConfig> = {}) => {
         // One statement at a time: the other protocol would take several in one text.

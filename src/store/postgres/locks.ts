@@ -5,11 +5,12 @@ import type { Clock } from "../../support/clock.js";
 import { HoldfastError, isHoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
 import { once } from "../once.js";
-import { call } from "./call.js";
+import { call, callOf } from "./call.js";
 import type { Connection } from "./connection.js";
 import { lockIdFor } from "./lock-ids.js";
 import type { SettleLeft } from "./manifests.js";
 import { readGrants, type ToldAnswer, type ToldFreshGrants, type ToldGrants } from "./records.js";
+import { readHandedOver, readTaken, type ToldTaken, takeCall } from "./take.js";
 import { UnknownOutcomes } from "./unknown-outcomes.js";
 
 interface Offered {
@@ -18,6 +19,8 @@ interface Offered {
   /** When the last ask was sent that found it in line: nothing was given to it before. */
   readonly askedAt: number;
 }
+
+const handOver = callOf("hand_over", ["keys", "tokens", "lock_ids", "owner", "holder_id", "store"]);
 
 export function createLocks(connection: Connection, storeId: string, clock: Clock, settleLeft: SettleLeft): Locks {
   const store = storeId;
@@ -28,14 +31,15 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
 
   /** Those who wait are let in at once; the caller hears of it when it is on the disk. */
   async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
-    const args = { ...refsOf(once(grants)), ...partyOf(party), store };
+    const { keys, tokens, lock_ids } = refsOf(once(grants));
+    const values = [keys, tokens, lock_ids, party.owner, party.holderId, store];
     let wasSentBefore = false;
     for (;;) {
       let epoch: string | null = null;
       try {
-        epoch = await connection.ask<string | null>((again) => {
+        epoch = await connection.askText((again) => {
           wasSentBefore ||= again;
-          return call("hand_over", args);
+          return handOver(values);
         });
         if (epoch === null) return;
       } catch (error) {
@@ -50,26 +54,35 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   }
 
   /** Whoever gets a lock finds things settled, or does not get it. */
-  async function settled(told: ToldAnswer, refs: readonly GrantRef[], party: Party): Promise<Answer> {
+  async function settled(told: ToldAnswer | ToldTaken, request: AcquireRequest): Promise<Answer> {
+    if (told.kind === "taken") return { kind: "granted", grants: readTaken(told, request, clock), ended: [] };
     if (told.kind === "granted")
       try {
-        await settleLeft(told.left, party);
+        await settleLeft(told.left, request.party);
       } catch (error) {
-        await release(refs, party).catch(() => undefined);
+        await release(refsOfRequest(request), request.party).catch(() => undefined);
         throw error;
       }
     return readAnswer(told, clock);
   }
 
-  async function ask(request: AcquireRequest, isListening: boolean): Promise<ToldAnswer> {
+  async function ask(request: AcquireRequest, isListening: boolean): Promise<ToldAnswer | ToldTaken> {
     try {
-      return await connection.ask<ToldAnswer>((again) =>
-        acquireCall(request, again || unknown.has(request), store, isListening),
-      );
+      const told = await connection.askText((again) => {
+        const isKnown = again || unknown.has(request);
+        return (isKnown ? null : takeCall(request, store, isListening)) ?? acquireCall(request, isKnown, store);
+      });
+      return JSON.parse(told ?? "null");
     } catch (error) {
       if (isHoldfastError(error, "E_STORE_UNAVAILABLE")) unknown.add(request);
       throw error;
     }
+  }
+
+  /** What came with the wake-up. */
+  function handedTo({ ticketId, request: { tokenHash } }: Offered): ToldTaken | null {
+    const told = wakeUps.takeAnswer(ticketId);
+    return told === undefined ? null : readHandedOver(told, ticketId, tokenHash);
   }
 
   return {
@@ -77,14 +90,14 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       const askedAt = clock().bootMs;
       const isListening = wakeUps.isListening(request.party.nonce);
       const before = request.ticketId === null ? undefined : offered.get(request.ticketId);
-      const told = (before && wakeUps.takeAnswer(before.ticketId)) ?? (await ask(request, isListening));
+      const told = (before && handedTo(before)) ?? (await ask(request, isListening));
       unknown.settled(request);
       for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
-      if (told.kind === "queued" && (before !== undefined || isListening))
-        offered.set(told.ticket_id, { ticketId: told.ticket_id, request, askedAt });
-      if (told.kind !== "granted" || before === undefined) return settled(told, refsOfRequest(request), request.party);
+      const answer = await settled(told, request);
+      if (answer.kind === "queued" && (before !== undefined || isListening))
+        offered.set(answer.ticketId, { ticketId: answer.ticketId, request, askedAt });
+      if (answer.kind !== "granted" || before === undefined) return answer;
       offered.delete(before.ticketId);
-      const answer = await settled(withSecret(told, request.tokenHash), refsOfRequest(request), request.party);
       return { ...answer, since: before.askedAt };
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
@@ -156,7 +169,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   };
 }
 
-export function acquireCall(request: AcquireRequest, again: boolean, store: string, isListening = false) {
+export function acquireCall(request: AcquireRequest, again: boolean, store: string) {
   const { wants, party } = request;
   return call("acquire", {
     keys: wants.map((want) => want.resource),
@@ -178,14 +191,7 @@ export function acquireCall(request: AcquireRequest, again: boolean, store: stri
     lock_ids: refsOfRequest(request).map((ref) => ref.lockId),
     again,
     store,
-    is_listening: isListening,
   });
-}
-
-/** What is told to whoever listens has no secrets in it. */
-function withSecret(told: Extract<ToldAnswer, { kind: "granted" }>, tokenHash: string): ToldAnswer {
-  const grants = told.grants.map((grant) => ({ ...grant, store: { ...grant.store, token_hash: tokenHash } }));
-  return { ...told, grants };
 }
 
 function unlessNotHeld(error: unknown): void {

@@ -14,7 +14,6 @@ import pg from "pg";
 import type { WakeUps } from "../contract.js";
 import { createListeners } from "../listeners.js";
 import { hasPoolerInBetween } from "./pooler.js";
-import type { ToldAnswer } from "./records.js";
 
 const RECONNECT_MS = 200;
 const CONNECT_MS = 4_000;
@@ -25,8 +24,8 @@ const CHANNEL = "holdfast_";
 export interface PostgresWakeUps extends WakeUps {
   /** True when the server knows that this client hears what it is told. */
   isListening(nonce: string): boolean;
-  /** The answer that came with a wake-up, once. */
-  takeAnswer(ticketId: string): ToldAnswer | undefined;
+  /** What came with a wake-up, once. Anybody may have sent it. */
+  takeAnswer(ticketId: string): string | undefined;
   /** Stops listening for this client. */
   forget(nonce: string): void;
   close(): void;
@@ -37,7 +36,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
   /** Clients that have waited, and whether their channel is being listened to. */
   const nonces = new Map<string, boolean>();
   const unheard = new Map<string, number>();
-  const answers = new Map<string, { readonly told: ToldAnswer; readonly at: number }>();
+  const answers = new Map<string, { readonly told: string; readonly at: number }>();
   let client: pg.Client | null = null;
   let isReady = false;
   let isClosed = false;
@@ -61,7 +60,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
     for (const [ticketId, at] of unheard) if (now - at > KEEP_UNHEARD_MS) unheard.delete(ticketId);
     for (const [ticketId, { at }] of answers) if (now - at > KEEP_UNHEARD_MS) answers.delete(ticketId);
     const [, ticketId = payload, told] = /^(\S+) (.*)$/s.exec(payload) ?? [];
-    if (told !== undefined) answers.set(ticketId, { told: JSON.parse(told) as ToldAnswer, at: now });
+    if (told !== undefined) answers.set(ticketId, { told, at: now });
     if (!listeners.callOne(nonce, ticketId)) unheard.set(ticketId, now);
   };
 

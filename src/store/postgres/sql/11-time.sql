@@ -6,7 +6,7 @@ create or replace function holdfast.iso(ms bigint) returns text language sql sta
 $$ select to_char(timestamp 'epoch' + ms * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
 
 -- What changes when the server is started, restored or failed over to: then numbers may have been given out that this
--- server knows nothing of.
-create or replace function holdfast.epoch() returns text language sql stable as
+-- server knows nothing of. Volatile, as what it calls: only so it becomes a part of the statement that calls it.
+create or replace function holdfast.epoch() returns text language sql volatile as
 $$ select substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || 'holdfast.trees'::regclass::oid || '.'
      || extract(epoch from pg_postmaster_start_time()) $$;

@@ -17,6 +17,16 @@ serve({
     return (BATCH * 1000) / median(times);
   },
   repeat,
+  /** Pairs per second of so many clients at once, each with a key of its own. */
+  async rateOfMany(contestant, { keys, clients, ms }) {
+    const start = performance.now();
+    let pairs = 0;
+    const work = async (_, at) => {
+      for (; performance.now() - start < ms; pairs += 1) await repeat(contestant, { keys: `${keys}-${at}`, count: 1 });
+    };
+    await Promise.all(Array.from({ length: clients }, work));
+    return (pairs * 1000) / (performance.now() - start);
+  },
   /** The median time of an acquire in milliseconds, over so many pairs. */
   async latency(contestant, { keys, count }) {
     const times = [];

@@ -3,9 +3,12 @@ import pg from "pg";
 
 const LEASE_MS = 30_000;
 
-/** One row per key with a counter, taken in one durable commit and given back in another. No line, no tree, no audit. */
+/**
+ * One row per key with a counter, taken in one durable commit and given back in another. No line, no tree, no audit. As many
+ * connections as there are clients.
+ */
 export async function openPostgresLeaseRow(url) {
-  const pool = new pg.Pool({ connectionString: url });
+  const pool = new pg.Pool({ connectionString: url, max: 16 });
   await pool.query(
     "create table if not exists bench_leases (key text primary key, holder text, fence bigint, until bigint)",
   );

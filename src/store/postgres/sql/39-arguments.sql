@@ -40,6 +40,18 @@ begin
   return holder_id;
 end $$;
 
+-- Who does something: an owner, and a holder, which is the session where none is named.
+create or replace function holdfast.checked_holder(owner text, holder_id text) returns text language plpgsql stable as $$
+begin
+  perform holdfast.check_owner(owner);
+  return holdfast.holder_or_backend(holder_id);
+end $$;
+
+create or replace function holdfast.check_page(page integer) returns void language plpgsql as $$
+begin
+  if page is null or page not between 1 and 50000 then perform holdfast.invalid('limit', 'a whole number from 1 to 50,000'); end if;
+end $$;
+
 -- Wake-ups go to a channel of this name.
 create or replace function holdfast.checked_nonce(nonce text) returns text language plpgsql volatile as $$
 begin

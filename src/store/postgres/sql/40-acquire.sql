@@ -23,11 +23,10 @@ declare
   d holdfast.decision;
   grants holdfast.grants[];
 begin
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_duration(lease_ms, 'ttl', 1000, 86400000);
   perform holdfast.check_duration(wait_ms, 'wait', 0, 86400000);
   if metadata <> '{}' or metadata is null then perform holdfast.check_metadata(metadata); end if;
-  holder_id := holdfast.holder_or_backend(holder_id);
   nonce := holdfast.checked_nonce(nonce);
   perform holdfast.check_ids(lock_ids, ticket_id, proof);
 

@@ -41,9 +41,8 @@ declare
   g holdfast.grants;
 begin
   perform holdfast.wants_of(keys, '{read}', '{}');
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_ids(new_lock_ids, null, '{}');
-  holder_id := holdfast.holder_or_backend(holder_id);
   guards := holdfast.enter(holdfast.trees_of(keys));
   now := holdfast.now_ms();
   if again then

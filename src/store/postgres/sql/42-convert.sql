@@ -21,10 +21,9 @@ declare
   old_token bigint;
 begin
   perform holdfast.check_key(key);
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_duration(wait_ms, 'wait', 0, 86400000);
   perform holdfast.check_ids(null, ticket_id, proof);
-  holder_id := holdfast.holder_or_backend(holder_id);
   nonce := holdfast.checked_nonce(nonce);
   guards := holdfast.enter(names);
   now := holdfast.now_ms();
@@ -82,8 +81,7 @@ declare
   g holdfast.grants;
 begin
   perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
-  perform holdfast.check_owner(owner);
-  holder_id := holdfast.holder_or_backend(holder_id);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   guards := holdfast.enter(holdfast.trees_of(keys));
   now := holdfast.now_ms();
   current := holdfast.require_all(keys, lock_ids, tokens, now);

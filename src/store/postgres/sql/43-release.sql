@@ -16,8 +16,7 @@ declare
   g holdfast.grants;
 begin
   perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
-  perform holdfast.check_owner(owner);
-  holder_id := holdfast.holder_or_backend(holder_id);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   guards := holdfast.enter(holdfast.trees_of(keys));
   now := holdfast.now_ms();
   for at in 1 .. cardinality(keys) loop
@@ -72,9 +71,8 @@ declare
   guards holdfast.trees[];
 begin
   perform holdfast.wants_of(array[key], '{write}', '{}');
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_metadata(details);
-  holder_id := holdfast.holder_or_backend(holder_id);
   guards := holdfast.enter(holdfast.trees_of(array[key]));
   guards := holdfast.append(guards, holdfast.now_ms(), 'refused', key, owner, holder_id, null, null, details);
   perform holdfast.leave_guard(guards);
@@ -98,8 +96,7 @@ declare
   shared text := holdfast.shared(keys);
   w holdfast.want;
 begin
-  perform holdfast.check_owner(owner);
-  holder_id := holdfast.holder_or_backend(holder_id);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   guards := holdfast.enter(names);
   now := holdfast.now_ms();
   tickets := holdfast.near_tickets(names, keys);

@@ -37,14 +37,14 @@ declare
   near holdfast.neighbourhood;
 begin
   perform holdfast.check_key(key);
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   guards := holdfast.enter(array[holdfast.tree_of(key)]);
   now := holdfast.now_ms();
   near := holdfast.near(array[key]);
   return holdfast.end_grants(key, array(
     select g from unnest(near.grants) g
     where holdfast.within(g.resource, key) and holdfast.recoverable(g, now) and holdfast.may_end(g)
-  ), near.grants, guards, 'recovered', null, owner, holdfast.holder_or_backend(holder_id), now);
+  ), near.grants, guards, 'recovered', null, owner, holder_id, now);
 end $$;
 
 -- Ends what still looks alive. The role decides who may call it; the owner and the reason go on record.
@@ -60,7 +60,7 @@ declare
   ended holdfast.grants[];
 begin
   perform holdfast.check_key(key);
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   if split_part(owner, ':', 1) not in ('user', 'admin') then
     perform holdfast.fail('E_FORBIDDEN', owner || ' may not break locks: only a user or an admin may');
   end if;
@@ -70,6 +70,5 @@ begin
   near := holdfast.near(array[key]);
   ended := array(select g from unnest(near.grants) g where g.resource = key);
   if cardinality(ended) = 0 then perform holdfast.fail('E_NOT_FOUND', 'nothing is held on ' || key); end if;
-  return holdfast.end_grants(key, ended, near.grants, guards, 'broken', reason, owner,
-    holdfast.holder_or_backend(holder_id), now);
+  return holdfast.end_grants(key, ended, near.grants, guards, 'broken', reason, owner, holder_id, now);
 end $$;

@@ -38,7 +38,7 @@ declare
   found_grants holdfast.grants[];
 begin
   if prefix is not null then perform holdfast.check_key(prefix, 'prefix'); end if;
-  if page is null or page not between 1 and 50000 then perform holdfast.invalid('limit', 'a whole number from 1 to 50,000'); end if;
+  perform holdfast.check_page(page);
   found_grants := array(
     select g from holdfast.grants g
     where (g.resource, g.lock_id) > (coalesce(after_resource, first), coalesce(after_lock_id, ''))

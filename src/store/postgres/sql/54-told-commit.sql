@@ -14,9 +14,8 @@ begin
   if event is null or event not in ('snapshot', 'restore') then
     perform holdfast.invalid('event', 'snapshot or restore');
   end if;
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_metadata(details);
-  holder_id := holdfast.holder_or_backend(holder_id);
   guards := holdfast.enter(holdfast.trees_of(keys));
   xact := holdfast.assert_fence(keys, tokens, lock_ids, max_ms, store);
   for at in 1 .. cardinality(keys) loop

@@ -176,13 +176,13 @@ create or replace function holdfast.end_manifest(
 declare
   now bigint := holdfast.now_ms();
 begin
-  perform holdfast.check_owner(owner);
+  holder_id := holdfast.checked_holder(owner, holder_id);
   update holdfast.manifests x set state = end_state, cleared = is_cleared,
     committed_ms = case when end_state = 'committed' then now end
   where x.id = m.id returning * into m;
   update holdfast.trees x set publishing = x.publishing - 1 where x.tree = holdfast.tree_of(m.resource);
   guards := holdfast.append(guards, now, case when end_state = 'committed' then 'published' else 'publish_undone' end,
-    m.resource, owner, holdfast.holder_or_backend(holder_id), m.fencing_token, m.lock_id,
+    m.resource, owner, holder_id, m.fencing_token, m.lock_id,
     '{"manifest":"' || m.id || '","op":' || to_json(m.op) || ',"target":' || to_json(m.target) || ',"files":' || m.file_count
     || ',"bytes":' || m.bytes || more || '}');
   perform holdfast.leave_guard(guards);
@@ -259,7 +259,7 @@ create or replace function holdfast.manifest_list(
 declare
   st holdfast.store := holdfast.the_store(store);
 begin
-  if page is null or page not between 1 and 50000 then perform holdfast.invalid('limit', 'a whole number from 1 to 50,000'); end if;
+  perform holdfast.check_page(page);
   return (select coalesce(json_agg(holdfast.manifest_json(m::holdfast.manifests) order by m.created_ms, m.id), '[]') from (
     select * from holdfast.manifests x
     where (target is null or x.target = target) and (state is null or x.state = state)

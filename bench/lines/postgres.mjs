@@ -83,7 +83,9 @@ async function allBesideOne(contestant, url, quick) {
 }
 
 async function contended(url, quick) {
-  const plan = quick ? { rounds: 1, runInMs: 2_000, windowMs: 3_000 } : { rounds: 3, runInMs: 3_000, windowMs: 6_000 };
+  const plan = quick
+    ? { rounds: 1, warmUpMs: 5_000, runInMs: 1_500, windowMs: 3_000 }
+    : { rounds: 3, warmUpMs: 10_000, runInMs: 2_000, windowMs: 6_000 };
   const names = ["postgres-advisory", "postgres"];
   const found = await interleave(names, { rounds: plan.rounds, warmUps: 0 }, (name) => contend(name, url, plan));
   const of = (name, field) => found.get(name).map((round) => round[field]);

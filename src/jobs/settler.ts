@@ -4,24 +4,36 @@
  * another. One that writes rows of the caller's own goes alone: its statements must not be made again because of somebody
  * else.
  */
-import type { Party, Script, Scripts } from "../store/contract.js";
+import type { Party, Scripts } from "../store/contract.js";
 import { isHoldfastError } from "../support/errors.js";
+import { round } from "./steps/round.js";
 import { type Settlement, settle, settleAll } from "./steps/settle.js";
-import type { Turn } from "./steps/turn.js";
+import type { Turn, TurnOf } from "./steps/turn.js";
 
 /** A turn that is taken in the same step as settlements. It is told what it brought, or null when nothing came of it. */
 export interface Ride {
-  script(): Script<Turn>;
+  readonly turn: TurnOf;
   over(taken: Turn | null): void;
 }
 
-/** Asked before each step that settles so many runs: null when there is no turn to take. */
-type Rides = (settling: number) => Ride | null;
+export interface Rides {
+  /** Asked before each step that settles so many runs: null when there is no turn to take. */
+  next(settling: number): Ride | null;
+  /** Runs were settled without a turn: there is room for others. */
+  missed(): void;
+}
+
+const NO_RIDES: Rides = { next: () => null, missed: () => undefined };
 
 interface Waiting {
   readonly settlement: Settlement;
   resolve(isSettled: boolean): void;
   reject(error: unknown): void;
+}
+
+interface Stepped {
+  readonly settled: readonly boolean[];
+  readonly taken: Turn | null;
 }
 
 const MOST_AT_ONCE = 100;
@@ -35,7 +47,7 @@ export class Settler {
   readonly #waiting: Waiting[] = [];
   #isBusy = false;
 
-  constructor(scripts: Scripts, party: Party, rides: Rides = () => null) {
+  constructor(scripts: Scripts, party: Party, rides: Rides = NO_RIDES) {
     this.#scripts = scripts;
     this.#party = party;
     this.#rides = rides;
@@ -61,29 +73,32 @@ export class Settler {
   }
 
   async #together(batch: readonly Waiting[]): Promise<void> {
-    const ride = this.#rides(batch.length);
+    const ride = this.#rides.next(batch.length);
     try {
-      const { settled, taken } = await this.#scripts.run(() => this.#step(batch, ride), { durable: true });
+      const { settled, taken } = await this.#step(batch, ride);
       for (const [at, { resolve }] of batch.entries()) resolve(settled[at] === true);
+      if (taken === null) this.#rides.missed();
       ride?.over(taken);
     } catch (error) {
       ride?.over(null);
-      const isHopeless = batch.length === 1 || HOPELESS.some((code) => isHoldfastError(error, code));
+      const isAlone = batch.length === 1 && ride === null;
+      const isHopeless = isAlone || HOPELESS.some((code) => isHoldfastError(error, code));
       for (const { settlement, resolve, reject } of batch)
         if (isHopeless) reject(error);
         else await this.#alone(settlement).then(resolve, reject);
     }
   }
 
-  *#step(batch: readonly Waiting[], ride: Ride | null): Script<{ settled: readonly boolean[]; taken: Turn | null }> {
-    const settled = yield* settleAll(
-      batch.map(({ settlement }) => settlement),
-      this.#party,
-    );
-    return { settled, taken: ride === null ? null : yield* ride.script() };
+  async #step(batch: readonly Waiting[], ride: Ride | null): Promise<Stepped> {
+    const settlements = batch.map(({ settlement }) => settlement);
+    const party = this.#party;
+    if (ride !== null) return this.#scripts.run(() => round(settlements, ride.turn, party), { durable: true });
+    return { settled: await this.#scripts.run(() => settleAll(settlements, party), { durable: true }), taken: null };
   }
 
-  #alone(settlement: Settlement): Promise<boolean> {
-    return this.#scripts.run(() => settle(settlement, this.#party), { durable: true });
+  async #alone(settlement: Settlement): Promise<boolean> {
+    const isSettled = await this.#scripts.run(() => settle(settlement, this.#party), { durable: true });
+    this.#rides.missed();
+    return isSettled;
   }
 }

@@ -74,52 +74,56 @@ export function startWorker(
   const inHand = new Set<RunInHand>();
   const stopping = new AbortController();
   const { party } = home;
-  /** It waits for a run to end, to take a turn then. */
-  let isWaitingForRoom = false;
-  /** The turn that was taken when it did, or is being taken. */
-  let ridden: Promise<Turn | null> | null = null;
-  const ride = (settling: number): Ride | null => {
-    if (!isWaitingForRoom || ridden !== null || stopping.signal.aborted) return null;
+  /** A turn under way, however it is taken, and what it brings. There is one at a time, so that room is given away once. */
+  let turning: Promise<Turn | null> | null = null;
+  let turnedAt = Number.NEGATIVE_INFINITY;
+  let isBehind = false;
+  /** Somebody added a job, or a run was settled, since the last turn began. */
+  let isWoken = false;
+
+  const nextTurn = (room: number): Ride => {
+    const askedAt = performance.now();
     let resolve: (taken: Turn | null) => void = () => undefined;
-    ridden = new Promise((each) => {
+    turning = new Promise((each) => {
       resolve = each;
     });
-    const { script, begin } = nextTurn(concurrency - inHand.size + settling);
+    isWoken = false;
+    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
     return {
-      script,
+      turn: { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken },
       over(taken) {
-        if (taken !== null) begin(taken);
+        turning = null;
+        for (const run of taken?.runs ?? []) {
+          const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
+          inHand.add(each);
+          void each.over.then(() => {
+            inHand.delete(each);
+            if (isWoken) wake();
+          });
+        }
+        if (taken === null) isWoken = true;
+        else [turnedAt, isBehind] = [askedAt, taken.isBehind];
         resolve(taken);
       },
     };
   };
+
+  /** Also with no room it keeps house and is seen to be there. One that rides along counts. */
+  const takeTurn = async (): Promise<void> => {
+    while (turning !== null) if ((await turning) !== null) return;
+    const { turn: of, over } = nextTurn(concurrency - inHand.size);
+    const taken = scripts.run(() => turn(of), { durable: false });
+    await taken.then(over, () => over(null));
+    await taken;
+  };
+
+  const settler = new Settler(scripts, party, {
+    next: (settling) =>
+      turning !== null || stopping.signal.aborted ? null : nextTurn(concurrency - inHand.size + settling),
+    missed: () => look(),
+  });
   const keeper = new Keeper(onError);
-  const hands = { home, scripts, settler: new Settler(scripts, party, ride), keeper };
-
-  const nextTurn = (room: number) => {
-    const askedAt = performance.now();
-    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
-    const of = { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken };
-    isWoken = false;
-    return {
-      script: () => turn(of),
-      begin(taken: Turn): void {
-        for (const run of taken.runs) {
-          const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
-          inHand.add(each);
-          void each.over.then(() => inHand.delete(each));
-        }
-      },
-    };
-  };
-
-  /** Also with no room it keeps house and is seen to be there. */
-  const takeTurn = async (): Promise<Turn> => {
-    const { script, begin } = nextTurn(concurrency - inHand.size);
-    const taken = await scripts.run(script, { durable: false });
-    begin(taken);
-    return taken;
-  };
+  const hands = { home, scripts, settler, keeper };
 
   const keep = async (): Promise<void> => {
     const all = [...inHand];
@@ -138,13 +142,12 @@ export function startWorker(
     }
   };
 
-  /** Somebody added a job since the last turn began. */
-  let isWoken = false;
   let wake: () => void = () => undefined;
-  const listening = scripts.listen(() => {
+  const look = (): void => {
     isWoken = true;
     wake();
-  });
+  };
+  const listening = scripts.listen(look);
 
   let isBeating = false;
   const beats = setInterval(() => {
@@ -158,45 +161,43 @@ export function startWorker(
       });
   }, beatMs);
 
-  /** What fails is tried again after a pause; nothing but `stop` ends it. */
-  const again = async (step: () => Promise<number>): Promise<void> => {
-    const pauseMs = await step().catch(async (error: unknown) => {
-      onError(error);
-      await sleep(Math.max(pollMs, 500), stopping.signal).catch(() => undefined);
-      return 0;
-    });
-    if (pauseMs > 0) await pause(pauseMs);
-  };
-
   const pause = async (ms: number): Promise<void> => {
-    if (isWoken) return;
     const enough = new AbortController();
     wake = () => enough.abort();
     await sleep(ms, AbortSignal.any([enough.signal, stopping.signal])).catch(() => undefined);
     wake = () => undefined;
   };
 
+  /** How long until it is to take a turn by itself. */
+  const dueMs = (): number => {
+    const isFull = inHand.size >= concurrency;
+    if (!isFull && (isWoken || isBehind)) return 0;
+    return turnedAt + (isFull ? beatMs : pollMs) - performance.now();
+  };
+
+  let isFirst = true;
+  let pruneAt = 0;
+  const keepHouse = async (): Promise<void> => {
+    if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
+    isFirst = false;
+    if (performance.now() < pruneAt) return;
+    const isMore = await scripts.run(() => prune(party), { durable: false });
+    pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
+  };
+
+  /** What fails is tried again after a pause; nothing but `stop` ends it. */
   const takeTurns = async (): Promise<void> => {
-    let isFirst = true;
-    let pruneAt = 0;
     while (!stopping.signal.aborted)
-      await again(async () => {
-        if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
-        isFirst = false;
-        if (performance.now() >= pruneAt) {
-          const isMore = await scripts.run(() => prune(party), { durable: false });
-          pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
-        }
-        const rode = await ridden;
-        ridden = null;
-        const { runs, isBehind } = rode ?? (await takeTurn());
-        if (inHand.size >= concurrency) {
-          isWaitingForRoom = true;
-          await roomOr(inHand, beatMs, stopping.signal);
-          isWaitingForRoom = false;
-        }
-        return runs.length > 0 || isBehind || inHand.size >= concurrency ? 0 : pollMs;
-      });
+      try {
+        await keepHouse();
+        const waitMs = dueMs();
+        // Runs that end meanwhile may change when it is due.
+        if (waitMs > 0) await pause(Math.min(waitMs, pollMs));
+        else await takeTurn();
+      } catch (error) {
+        onError(error);
+        await sleep(Math.max(pollMs, 500), stopping.signal).catch(() => undefined);
+      }
   };
   const loop = takeTurns();
 
@@ -210,7 +211,7 @@ export function startWorker(
       stopping.abort();
       await loop;
       // One that was under way may have brought more.
-      await ridden;
+      await turning;
       const late = graceMs === undefined ? undefined : setTimeout(() => handBack(inHand), graceMs);
       await Promise.all([...inHand].map((each) => each.over));
       clearTimeout(late);
@@ -220,16 +221,6 @@ export function startWorker(
       await scripts.run(() => signOff(name), { durable: false }).catch(onError);
     },
   };
-}
-
-/** Until one of them is over, or it is time to keep house. */
-async function roomOr(inHand: ReadonlySet<RunInHand>, ms: number, stopping: AbortSignal): Promise<void> {
-  const enough = new AbortController();
-  const pause = sleep(ms, AbortSignal.any([enough.signal, stopping])).catch(() => undefined);
-  await Promise.race([pause, ...[...inHand].map((each) => each.over)]);
-  enough.abort();
-  // Others that were settled in the same step leave too.
-  await new Promise(setImmediate);
 }
 
 function handBack(inHand: ReadonlySet<RunInHand>): void {

@@ -90,6 +90,22 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(together).toEqual(oneByOne);
   });
 
+  it("what a run took and what it gives back counts for the turn in the step that settles it", async () => {
+    await using place = new Place(on);
+    const hands = await place.hands();
+    for (const project of ["long", "short", "capped"]) await hands.addMany(3, { project });
+    await hands.setProject("capped", { cap: 1 });
+    const runs = await hands.turn({ room: 3 });
+    const of = (project: string) => runs.filter(({ job }) => job.project === project);
+    await hands.rows("UPDATE job_slots SET started_ms = started_ms - 50000 WHERE job = ?1", of("long")[0]?.job.id);
+    const after = await hands.round([...of("long"), ...of("short")], { room: 1 });
+    expect(after.runs.map(({ job }) => job.project)).toEqual(["short"]);
+    expect(await hands.turn({ room: 1, has: [] })).toEqual([]);
+    await hands.setProject("long", { cap: 0 });
+    await hands.setProject("short", { cap: 0 });
+    expect((await hands.round(of("capped"), { room: 3 })).runs.map(({ job }) => job.project)).toEqual(["capped"]);
+  });
+
   it("a project at its cap holds nobody back, and goes on where it was", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

@@ -6,6 +6,7 @@ import type { JobRecord, JobRun } from "../../src/jobs/model.js";
 import { rows } from "../../src/jobs/steps/ask.js";
 import { type ProjectSettings, setCaps, setProject } from "../../src/jobs/steps/caps.js";
 import { cancel, enqueue, retryJob } from "../../src/jobs/steps/enqueue.js";
+import { round } from "../../src/jobs/steps/round.js";
 import { beat, type Pulse, settleAll } from "../../src/jobs/steps/settle.js";
 import type { Ending } from "../../src/jobs/steps/slots.js";
 import { type TurnOf, turn } from "../../src/jobs/steps/turn.js";
@@ -52,8 +53,19 @@ export class Hands {
   }
 
   async turn(of: Partial<TurnOf> = {}): Promise<readonly JobRun[]> {
+    return (await this.run(() => turn(this.#turnOf(of)))).runs;
+  }
+
+  /** Settles these runs and takes a turn, in one step. */
+  async round(runs: readonly JobRun[], of: Partial<TurnOf> = {}, ending: Ending = DONE) {
+    const settlements = runs.map(({ job, fence }) => ({ job: job.id, fence, ending }));
+    const { settled, taken } = await this.run(() => round(settlements, this.#turnOf(of), this.#party));
+    return { settled, runs: taken.runs };
+  }
+
+  #turnOf(of: Partial<TurnOf>): TurnOf {
     const full = { worker: "w", node: "n", has: ["kind:k"], concurrency: 100, room: 1, leaseMs: 30_000, ...of };
-    return (await this.run(() => turn({ party: this.#party, newToken: newLeaseToken, ...full }))).runs;
+    return { party: this.#party, newToken: newLeaseToken, ...full };
   }
 
   settle({ job, fence }: JobRun, ending: Ending = DONE): Promise<boolean> {

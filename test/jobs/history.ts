@@ -19,6 +19,7 @@ type Move =
     }
   | { readonly do: "turn"; readonly room: number; readonly knows: number }
   | { readonly do: "settle" | "settle again" | "lapse" | "beat"; readonly which: number; readonly how: number }
+  | { readonly do: "round"; readonly which: number; readonly how: number; readonly room: number }
   | { readonly do: "cancel" | "retry"; readonly which: number }
   | { readonly do: "cap"; readonly which: number; readonly cap: number | null }
   | { readonly do: "later" };
@@ -48,6 +49,10 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("round" as const), which: fc.nat({ max: 20 }), how: small, room: small }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({ do: fc.constantFrom("cancel" as const, "retry" as const), which: fc.nat({ max: 20 }) }),
   },
@@ -64,6 +69,12 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
 
 const KEYS = ["k", "k/a", "l", "l/b"] as const;
 const HAS = [["kind:k"], ["kind:other"], ["kind:k", "kind:other"]] as const;
+const ENDINGS = [
+  { kind: "done", result: null },
+  { kind: "failed", error: { code: "x", message: "x" } },
+  { kind: "handed back" },
+  { kind: "cancelled" },
+] as const;
 const CAPS = [
   "maxGlobalJobs",
   "maxJobsPerProject",
@@ -104,21 +115,24 @@ class History {
       case "settle again": {
         const run = this.#run(move);
         if (run === undefined) return;
-        const ending = [
-          { kind: "done", result: null },
-          { kind: "failed", error: { code: "x", message: "x" } },
-          { kind: "handed back" },
-          { kind: "cancelled" },
-        ] as const;
         const isCurrent = (await hands.rows("SELECT 1 FROM job_slots WHERE fence = ?1", run.fence)).length > 0;
-        const isSettled = await hands.settle(run, ending[move.how]).catch(() => "lock lost" as const);
+        const isSettled = await hands.settle(run, ENDINGS[move.how]).catch(() => "lock lost" as const);
         if (isSettled === true) {
           expect(isCurrent, "a run settles its own slot").toBe(true);
-          expect(this.#settled.has(run.fence), "a fence settles once").toBe(false);
-          this.#settled.add(run.fence);
+          this.#settles(run.fence);
         }
         if (move.do === "settle again")
-          expect(await hands.settle(run, ending[1]).catch(() => false)).toBe(isSettled === "lock lost");
+          expect(await hands.settle(run, ENDINGS[1]).catch(() => false)).toBe(isSettled === "lock lost");
+        return;
+      }
+      case "round": {
+        const settling = this.#runs.slice(move.which % (this.#runs.length + 1)).slice(0, 3);
+        const before = await running(hands);
+        const of = { room: move.room, has: HAS[2] };
+        const done = await hands.round(settling, of, ENDINGS[move.how]).catch(() => null);
+        for (const [at, { fence }] of settling.entries()) if (done?.settled[at]) this.#settles(fence);
+        this.#runs.push(...(done?.runs ?? []));
+        if (done !== null && done.runs.length > 0) await noCapExceeded(hands, before);
         return;
       }
       case "lapse": {
@@ -146,6 +160,11 @@ class History {
       case "later":
         await hands.later();
     }
+  }
+
+  #settles(fence: number): void {
+    expect(this.#settled.has(fence), "a fence settles once").toBe(false);
+    this.#settled.add(fence);
   }
 
   #run({ which }: { readonly which: number }): JobRun | undefined {

@@ -3,7 +3,7 @@ import { openJobs } from "../../src/jobs/jobs.js";
 import type { JobRun } from "../../src/jobs/model.js";
 import { Settler } from "../../src/jobs/settler.js";
 import { settleAll } from "../../src/jobs/steps/settle.js";
-import { type Turn, turn } from "../../src/jobs/steps/turn.js";
+import type { Turn } from "../../src/jobs/steps/turn.js";
 import type { Scripts } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
@@ -82,10 +82,10 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     if (plain === undefined || locked === undefined) throw new RangeError("not begun");
     const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 30_000, party };
     const taken: (Turn | null)[] = [];
-    const settler = new Settler(store.scripts, party, () => ({
-      script: () => turn({ ...of, newToken: newLeaseToken }),
-      over: (each) => taken.push(each),
-    }));
+    const settler = new Settler(store.scripts, party, {
+      next: () => ({ turn: { ...of, newToken: newLeaseToken }, over: (each) => taken.push(each) }),
+      missed: () => undefined,
+    });
     const settle = ({ job, fence }: JobRun) =>
       settler.settle({ job: job.id, fence, ending: { kind: "done", result: null } });
     expect(await settle(plain)).toBe(true);
@@ -128,6 +128,21 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     await worker.stop();
     expect(most).toBe(4);
     expect(rides).toBeGreaterThan(0);
+  });
+});
+
+describe.each(STORES)("JOB-2: a worker with more room than a cap leaves it, on %s", (on) => {
+  it("begins the next with the end of one, however seldom it looks", async () => {
+    await using place = new Place(on);
+    const [jobs, hands] = [await place.jobs(), await place.hands()];
+    await jobs.setCaps({ maxGlobalJobs: 1 });
+    await hands.addMany(6, P);
+    jobs.define("k", {}, (job, { onSettle }) => {
+      if (job.id % 2 === 0) onSettle(() => undefined);
+    });
+    place.work(jobs, { concurrency: 4, poll: "60s", lease: "1h" });
+    const isLeft = () => hands.rows("SELECT 1 FROM jobs WHERE state <> 'done' LIMIT 1");
+    await expect.poll(isLeft, { timeout: 240_000 }).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ import { flowFor, refresh } from "./flows.js";
 import { insertJob, type NewRow } from "./insert-job.js";
 import type { JobRow } from "./job-row.js";
 import { leaveLine } from "./lock-line.js";
-import { shownJob } from "./look.js";
+import { shownBeside, shownJob } from "./look.js";
 import { addSchedule, admit, nextTime } from "./schedule.js";
 
 export interface Enqueued {
@@ -18,7 +18,7 @@ export interface Enqueued {
 
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   const quick = yield* quickly(job, party);
-  if (quick !== undefined) return { job: yield* shownJob(quick.row), isNew: quick.is_new };
+  if (quick !== undefined) return { job: shownBeside(quick.row, quick.workers), isNew: quick.is_new };
   if (job.unique_key !== null && job.cron === null) {
     const there = yield* withKey(job.unique_key);
     if (there !== undefined) return { job: yield* shownJob(there), isNew: false };
@@ -50,13 +50,19 @@ export function rowOf({ run_at_ms: notBefore, ...job }: NewJob, wallMs: number):
   };
 }
 
-/** As one call, where the store can do that. */
-function* quickly(job: NewJob, party: Party): Script<{ readonly row: JobRow; readonly is_new: boolean } | undefined> {
+interface ToldJob {
+  readonly row: JobRow;
+  readonly is_new: boolean;
+  /** What the workers that are there have. */
+  readonly workers: readonly string[];
+}
+
+/** As one call, where the store can do that. Whether its time has come is seen there. */
+function* quickly(job: NewJob, party: Party): Script<ToldJob | undefined> {
   if (job.cron !== null) return undefined;
-  const now = yield* time();
-  const spec = JSON.stringify(rowOf(job, now.wallMs));
-  const values = { spec, owner: party.owner, holder_id: party.holderId, now: now.ms };
-  return yield* express("job_add", values);
+  const { run_at_ms: notBefore } = job;
+  const spec = JSON.stringify({ ...rowOf(job, 0), run_at: notBefore === null ? null : Math.floor(notBefore) });
+  return yield* express("job_add", { spec, owner: party.owner, holder_id: party.holderId });
 }
 
 /** The job that has this unique key now. */

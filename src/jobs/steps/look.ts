@@ -42,10 +42,15 @@ function* shown(found: readonly JobRow[]): Script<JobRecord[]> {
   if (!found.some(hasNotBegun)) return found.map((row) => toJob(row));
   const now = yield* time();
   const sql = "SELECT DISTINCT has FROM job_workers WHERE epoch = ?1 AND until_ms >= ?2";
-  const workers = (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(
-    ({ has }) => new Set(JSON.parse(has) as string[]),
-  );
-  return found.map((row) => toJob(row, hasNotBegun(row) ? unmet(JSON.parse(row.needs) as string[], workers) : []));
+  const workers = (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(({ has }) => has);
+  return found.map((row) => shownBeside(row, workers));
+}
+
+/** The same, when it is known what the workers that are there have. */
+export function shownBeside(row: JobRow, workers: readonly string[]): JobRecord {
+  if (!hasNotBegun(row)) return toJob(row);
+  const has = workers.map((labels) => new Set(JSON.parse(labels) as string[]));
+  return toJob(row, unmet(JSON.parse(row.needs) as string[], has));
 }
 
 function hasNotBegun({ state }: JobRow): boolean {

@@ -2,7 +2,8 @@
 import type { Party, Script, Sql } from "../../store/contract.js";
 import { isHoldfastError } from "../../support/errors.js";
 import { express, one, releaseLocks, rows, tell, time } from "./ask.js";
-import { type Ending, endRun, errorOf, grantsOf, OF_THIS_RUN, resultOf, type Slot } from "./slots.js";
+import { quickRound, type Told } from "./quick-round.js";
+import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
 
 interface RunRef {
   readonly job: number;
@@ -32,17 +33,15 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
 
 /** Several at once, without rows of the caller's own. One whose locks were lost takes all of them back, with its error. */
 export function* settleAll(settlements: readonly Settlement[], party: Party): Script<boolean[]> {
-  const now = yield* time();
-  const told = yield* express<("settled" | "late" | "locks")[]>("job_settle", {
-    jobs: settlements.map(({ job }) => job),
-    fences: settlements.map(({ fence }) => fence),
-    kinds: settlements.map(({ ending }) => ending.kind),
-    results: settlements.map(({ ending }) => resultOf(ending)),
-    errors: settlements.map(({ ending }) => errorOf(ending)),
-    owner: party.owner,
-    holder_id: party.holderId,
-    now: now.ms,
-  });
+  return yield* settleRest(settlements, (yield* quickRound(settlements, null, party))?.answers, party);
+}
+
+/** What the quick way, where there is one, has left to do. */
+export function* settleRest(
+  settlements: readonly Settlement[],
+  told: readonly Told[] | undefined,
+  party: Party,
+): Script<boolean[]> {
   const settled: boolean[] = [];
   for (const [at, each] of settlements.entries()) {
     const how = told?.[at] ?? "locks";

@@ -12,7 +12,7 @@ import type { JobRun } from "../model.js";
 import { releaseLocks, rows, time } from "./ask.js";
 import { refresh } from "./flows.js";
 import { pick } from "./pick.js";
-import { quickTurn } from "./quick-turn.js";
+import { type QuickTurn, quickRound } from "./quick-round.js";
 import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
 import { endRun, grantsOf, type Slot } from "./slots.js";
 import { start } from "./start.js";
@@ -45,10 +45,14 @@ const SEEN_ENOUGH = 0.75;
 const FORGET_WORKER_MS = 3_600_000;
 
 export function* turn(of: TurnOf): Script<Turn> {
-  const now = yield* time();
-  const quick = yield* quickTurn(of, now);
+  return yield* restOfTurn(of, (yield* quickRound([], of, of.party))?.turn);
+}
+
+/** What the quick way, where there is one, has left to do. */
+export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Turn> {
   const runs: JobRun[] = [...(quick?.runs ?? [])];
   if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
+  const now = yield* time();
   yield* register(of, now);
   const takenBack = yield* takeBackExpired(of.party, now);
   const isMoreAdded = yield* admitAdded(of.party);

@@ -8,26 +8,45 @@ export interface Call {
   readonly name?: string;
 }
 
-const known = new Map<string, Required<Pick<Call, "text" | "name">>>();
+type Kept = Required<Pick<Call, "text" | "name">>;
+type Arguments = Readonly<Record<string, unknown>>;
 
-export function call(name: string, args: Readonly<Record<string, unknown>>): Call {
+const known = new Map<string, Kept>();
+
+export function call(name: string, args: Arguments): Call {
   const names = Object.keys(args);
-  const id = `${name}(${names.join()})`;
-  const statement = known.get(id) ?? statementOf(name, names);
-  known.set(id, statement);
+  const statement = kept(`${name}(${names.join()})`, () => `select ${called(name, names, 1)}`);
   return { text: statement.text, name: statement.name, values: Object.values(args) };
 }
 
 /** For a call that is made all the time: its arguments by place. */
 export function callOf(name: string, names: readonly string[]): (values: readonly unknown[]) => Call {
-  const { text, name: kept } = statementOf(name, names);
-  return (values) => ({ text, name: kept, values });
+  const statement = kept(`${name}(${names.join()})`, () => `select ${called(name, names, 1)}`);
+  return (values) => ({ text: statement.text, name: statement.name, values });
 }
 
-let statements = 0;
+/** Two calls in one statement, the second after the first; their answers are `first` and `second`. */
+export function callBoth(first: string, args: Arguments, second: string, more: Arguments): Call {
+  const names = Object.keys(args);
+  const others = Object.keys(more);
+  // What stands in FROM comes first; what has an OFFSET is not taken apart.
+  const statement = kept(
+    `${first}(${names.join()}) ${second}(${others.join()})`,
+    () =>
+      `select x.first, ${called(second, others, names.length + 1)} as second from (select ${called(first, names, 1)} as first offset 0) x`,
+  );
+  return { text: statement.text, name: statement.name, values: [...Object.values(args), ...Object.values(more)] };
+}
 
-function statementOf(name: string, names: readonly string[]): Required<Pick<Call, "text" | "name">> {
-  statements += 1;
-  const text = `select holdfast.${name}(${names.map((each, at) => `${each} => $${at + 1}`).join(", ")})`;
-  return { text, name: `holdfast_${statements}` };
+function called(name: string, names: readonly string[], from: number): string {
+  return `holdfast.${name}(${names.map((each, at) => `${each} => $${from + at}`).join(", ")})`;
+}
+
+function kept(id: string, textOf: () => string): Kept {
+  let statement = known.get(id);
+  if (statement === undefined) {
+    statement = { text: textOf(), name: `holdfast_${known.size}` };
+    known.set(id, statement);
+  }
+  return statement;
 }

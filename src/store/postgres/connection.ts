@@ -10,6 +10,7 @@ import pg from "pg";
 import { sleep } from "../../support/deadline.js";
 import { withoutPassword } from "../../support/without-password.js";
 import type { SqlRow } from "../contract.js";
+import { beginWith } from "./begin-with.js";
 import type { Call } from "./call.js";
 import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
 import { hasPoolerInBetween } from "./pooler.js";
@@ -46,8 +47,10 @@ export interface Session {
   readonly query: Query;
   /** The same, and numbers of 64 bits come as numbers: ours are small enough. One with a name is kept by the server. */
   readonly stepQuery: (text: string, values: readonly unknown[], name?: string) => Promise<SqlRow[]>;
-  /** Several statements of ours in one message, without values; the rows of the last. */
-  readonly together: (text: string) => Promise<SqlRow[]>;
+  /** Begins a transaction with this statement, as `stepQuery`. */
+  readonly begin: (statement: Call) => Promise<SqlRow[]>;
+  /** Several statements of ours in one message, without values. */
+  readonly together: (text: string) => Promise<void>;
   /** A statement of the caller's: an error in it is the caller's own, and is passed on as it is. */
   readonly callersQuery: Query;
   cut(): void;
@@ -129,11 +132,15 @@ export function connect(url: string): Connection {
             types: PLAIN_NUMBERS,
             ...(name !== undefined && line.isDirect === true ? { name } : {}),
           }).catch(coded),
+        begin: ({ text, values, name }) =>
+          beginWith(client, {
+            text,
+            values: [...values],
+            types: PLAIN_NUMBERS,
+            ...(name !== undefined && line.isDirect === true ? { name } : {}),
+          }).catch(coded),
         together: async (text) => {
-          const results: pg.QueryResult<SqlRow> | pg.QueryResult<SqlRow>[] = await client
-            .query<SqlRow>(text)
-            .catch(coded);
-          return [results].flat().at(-1)?.rows ?? [];
+          await client.query(text).catch(coded);
         },
         callersQuery: (text, values) =>
           send(text, values).catch((error: unknown) => Promise.reject(toCallersError(error, where))),

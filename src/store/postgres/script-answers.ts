@@ -73,22 +73,25 @@ export class Answers {
   }
 
   /**
-   * Puts the entries on record. A start is on the disk before its worker hears of it, also when the script need not be
-   * durable: a worker goes on when the server has crashed.
+   * Puts the entries on record, and gives the settings for the commit. A start is on the disk before its worker hears of
+   * it, also when the script need not be durable: a worker goes on when the server has crashed.
    */
-  async finish(durable: boolean): Promise<void> {
-    const { query } = this.#session;
+  async finish(durable: boolean): Promise<string> {
     await this.#tell();
     if (this.#isAwaited) await this.#ask(call("job_wake", {}));
-    if (!durable && !this.#hasStarted) await query("SET LOCAL synchronous_commit TO off");
-    else if (this.#hasQueued) await query("SET LOCAL synchronous_commit TO DEFAULT");
+    if (!durable && !this.#hasStarted) return "SET LOCAL synchronous_commit TO off; ";
+    return this.#hasQueued ? "SET LOCAL synchronous_commit TO DEFAULT; " : "";
   }
 
   /** What a function does by itself it also puts on record: entries come in the order they were made. */
   async #express(calling: Call, name: string): Promise<unknown> {
     await this.#tell();
-    const told = await this.#ask(calling);
-    this.#hasStarted ||= name === "job_turn" && (told as { readonly runs: readonly unknown[] }).runs.length > 0;
+    return this.took(name, await this.#ask(calling));
+  }
+
+  /** The answer of a function that was called. */
+  took(name: string, told: unknown): unknown {
+    this.#hasStarted ||= name === "job_round" && (told as { readonly runs: readonly unknown[] }).runs.length > 0;
     return told;
   }
 

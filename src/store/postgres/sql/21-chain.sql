@@ -30,7 +30,8 @@ begin
   guards[at] := guard;
 end $$;
 
--- Several entries of one event at the end of one chain, by one statement.
+-- Several entries of one event at the end of one chain, by one statement. What they have in common is written once: the body
+-- of an entry without resource, number, details and hash is cut up between them.
 create or replace function holdfast.append_all(
   guard holdfast.trees, now bigint, event text, resources text[], owner text, holder_id text, fencing_tokens bigint[],
   details text[]
@@ -40,15 +41,18 @@ declare
   before bigint := guard.audit_seq;
   hash text := guard.audit_hash;
   hashes text[] := '{}';
+  at_event text := ',"at":"' || holdfast.iso(now) || '","event":"' || event || '","resource":"';
+  by_holder text := '","owner":' || to_json(owner) || ',"holder_id":' || to_json(holder_id) || ',"fencing_token":';
 begin
   for at in 1 .. cardinality(resources) loop
-    hash := holdfast.entry_hash(holdfast.entry_body(
-      before + at, now, event, resources[at], owner, holder_id, fencing_tokens[at], null, details[at], hash));
+    hash := encode(sha256(convert_to('{"seq":' || before + at || at_event || resources[at] || by_holder
+      || coalesce(fencing_tokens[at]::text, 'null') || ',"lock_id":null,"details":' || details[at]
+      || ',"prev_hash":"' || hash || '"}', 'UTF8')), 'hex');
     hashes := hashes || hash;
   end loop;
   insert into holdfast.audit
-  select guard.tree, before + at, now, event, resources[at], owner, holder_id, fencing_tokens[at], null, details[at], hashes[at]
-  from generate_subscripts(resources, 1) at;
+  select guard.tree, before + x.at, now, event, x.resource, owner, holder_id, x.fencing_token, null, x.details, x.hash
+  from unnest(resources, fencing_tokens, details, hashes) with ordinality as x (resource, fencing_token, details, hash, at);
   guard.audit_seq := before + cardinality(resources);
   guard.audit_hash := hash;
   return guard;

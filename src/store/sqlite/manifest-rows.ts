@@ -194,10 +194,9 @@ function toManifest(row: Row): Manifest {
   });
 }
 
-/** As `ManifestDetails`. Nothing in it needs an escape. */
 function detailsOf({ targetKey, lockId, sealed, isCleared }: Manifest): string {
-  const seal = sealed === null ? null : `"${sealed}"`;
-  return `{"target_key":"${targetKey}","lock_id":"${lockId}","sealed":${seal},"cleared":${isCleared}}`;
+  const details: ManifestDetails = { target_key: targetKey, lock_id: lockId, sealed, cleared: isCleared };
+  return JSON.stringify(details);
 }
 
 interface ManifestDetails {

@@ -15,11 +15,20 @@ export function watchServer(): void {
     const onAnswer = args.findLast((each) => typeof each === "function") as
       | ((...answer: unknown[]) => void)
       | undefined;
-    const answer = pointed(name, () => query.apply(this, onAnswer === undefined ? args : args.slice(0, -1)));
+    const answer = pointed(name, () => promised(this, query, onAnswer === undefined ? args : args.slice(0, -1)));
     if (onAnswer === undefined) return answer;
     answer.then((result) => onAnswer(null, result), onAnswer);
     return undefined as never;
   };
+}
+
+/** The driver answers a query that brings its own ways on the wire by a callback only. */
+function promised(client: pg.Client, query: Query, args: unknown[]): Promise<unknown> {
+  const isOwn = typeof (args[0] as { submit?: unknown } | null)?.submit === "function";
+  if (!isOwn) return query.apply(client, args);
+  return new Promise((resolve, reject) => {
+    query.call(client, ...args, (error: Error | null, answer: unknown) => (error ? reject(error) : resolve(answer)));
+  });
 }
 
 /** Statements of ours; a new connection asks a question of its own, once in a while. */

@@ -103,6 +103,7 @@ export class RunInHand {
     const { home } = this.#hands;
     const lease = keys.length === 0 ? null : await createBorrowedLease(home, keys, token);
     const guard = (pid: number): (() => void) => this.#guard(pid);
+    if (job.command !== null || typeof handler !== "function") this.#hands.keeper.start();
     if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, guard);
     const tools: RunTools = {
       signal,

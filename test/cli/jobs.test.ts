@@ -102,6 +102,9 @@ describe("JOB-7: jobs as commands", () => {
     );
     await expect.poll(() => existsSync(file), { timeout: 240_000 }).toBe(true);
     const group = Number(readFileSync(file, "utf8"));
+    // A worker that has come to another job has told its keeper of this one.
+    const { id } = await add(own, "sh", "--project", "alpha", "--", "true");
+    await own.json(["job", "wait", String(id), "--wait", "4m"]);
     worker.kill("SIGKILL");
     await over;
     await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie), { timeout: 240_000 }).toBe(false);

@@ -22,6 +22,11 @@ export class Keeper {
     this.#onError = onError;
   }
 
+  /** Before a group is started, so that it is told of at once. */
+  start(): void {
+    if (!this.#cannotStart) this.#child ??= this.#spawn();
+  }
+
   keep(pid: number, leftMs: number): void {
     this.#tell(`keep ${pid} ${sharedMs() + leftMs}`);
   }
@@ -37,13 +42,12 @@ export class Keeper {
   }
 
   #tell(line: string): void {
-    if (this.#cannotStart) return;
-    this.#child ??= this.#start();
-    this.#child.stdin?.write(`${line}\n`);
+    this.start();
+    this.#child?.stdin?.write(`${line}\n`);
   }
 
   /** In a session of its own, so that a Ctrl-C that ends the worker does not end it first. */
-  #start(): ChildProcess {
+  #spawn(): ChildProcess {
     const child = spawn(process.execPath, [fileURLToPath(KEEPER)], {
       stdio: ["pipe", "ignore", "ignore"],
       detached: true,

@@ -5,8 +5,8 @@ import { exchange } from "../support/exchange.js";
 import { asCrossDevice, assertFolder, type Target } from "./target.js";
 
 /**
- * Returns where the tree is that was replaced, if there was one. `onRenamed` is called as soon as others can see it: what fails after that is
- * not known to have failed. The folders are opened before, so that only the syncs themselves can.
+ * Returns where the tree is that was replaced, if there was one. `onRenamed` is called as soon as others can see the new one:
+ * what fails after that is not known to have failed. The folders are opened before, so that only the syncs themselves can.
  */
 export function putIntoPlace(
   { path, parent, tmp, stage }: Target,

@@ -41,9 +41,13 @@ export interface Granted {
 export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
   for (const signal of attempt.signals) signal.throwIfAborted();
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
-  if (first.kind === "granted") return { ...first, waitedMs: 0, since: first.since };
+  if (first.kind === "granted") return granted(first, 0);
   if (first.kind === "conflict") throw conflict(first.contention);
   return standInLine(attempt, first, wakeUps, nonce);
+}
+
+function granted({ grants, ended, since }: Given, waitedMs: number): Granted {
+  return { grants, ended, waitedMs, since };
 }
 
 type Queued = Extract<Answer, { kind: "queued" }>;
@@ -67,7 +71,7 @@ async function standInLine(
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;
-        return { ...answer, waitedMs, since: answer.since };
+        return granted(answer, waitedMs);
       }
       const leftMs = attempt.waitMs - waitedMs;
       if (leftMs <= 0) {

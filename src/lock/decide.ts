@@ -63,9 +63,10 @@ export function decide(near: Neighbourhood, request: Request, circumstances: Cir
   const obstacles = findObstacles(near, fresh, request, circumstances);
   if (obstacles.refusal !== null) return obstacles.refusal;
   const isBlocked = obstacles.nodes.length > 0;
-  const seen = isBlocked ? { ...circumstances, witness: TRUSTING } : circumstances;
+  const { now, order, witness } = circumstances;
+  const seen = { now, order, witness: isBlocked ? TRUSTING : witness };
   const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, seen);
-  if (isBlocked) return blockedByHolders(obstacles, behind, request, circumstances.order);
+  if (isBlocked) return blockedByHolders(obstacles, behind, request, order);
   if (behind !== null) return { kind: "wait", holders: [], behind };
   return { kind: "grant", covers: nested, ends: obstacles.ends };
 }

@@ -114,7 +114,7 @@ export interface GrantRecord {
 }
 
 export function toRecord(grant: Grant): GrantRecord {
-  return {
+  const record: GrantRecord = {
     schema_version: SCHEMA_VERSION,
     lock_id: grant.lockId,
     resource: grant.resource,
@@ -128,13 +128,12 @@ export function toRecord(grant: Grant): GrantRecord {
     lease_duration_s: grant.leaseMs / 1000,
     fencing_token: grant.fencingToken,
     metadata: grant.metadata,
-    ...worktreeOf(grant.resource),
   };
+  return isWorktree(grant.resource) ? { ...record, worktree_id: grant.resource.slice(WORKTREE.length) } : record;
 }
 
-const WORKTREE = /^worktree:([^/]+)$/;
+const WORKTREE = "worktree:";
 
-function worktreeOf(resource: Key): Pick<GrantRecord, "worktree_id"> {
-  const id = WORKTREE.exec(resource)?.[1];
-  return id === undefined ? {} : { worktree_id: id };
+function isWorktree(resource: Key): boolean {
+  return resource.startsWith(WORKTREE) && resource.length > WORKTREE.length && !resource.includes("/");
 }

@@ -37,7 +37,9 @@ export interface StoredGrant extends GrantRecord {
 }
 
 export function encodeGrant(grant: Grant): StoredGrant {
-  return { ...toRecord(grant), store: detailsOf(grant) };
+  const record: GrantRecord & { store?: GrantDetails } = toRecord(grant);
+  record.store = detailsOf(grant);
+  return record as StoredGrant;
 }
 
 function detailsOf(grant: Grant): GrantDetails {

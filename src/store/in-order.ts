@@ -6,7 +6,11 @@ import { byNumber } from "../lock/line.js";
 /** Grants by key and token, covers before what nests in them; tickets as they are served. */
 export function inOrder(near: Neighbourhood): Neighbourhood {
   if (near.grants.length < 2 && near.tickets.length < 2) return near;
-  return { ...near, grants: [...near.grants].sort(byPlace), tickets: [...near.tickets].sort(byNumber) };
+  return {
+    grants: [...near.grants].sort(byPlace),
+    tickets: [...near.tickets].sort(byNumber),
+    unreadable: near.unreadable,
+  };
 }
 
 function byPlace(a: Grant, b: Grant): number {

@@ -47,24 +47,25 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
   const images = imagesAfter(before, changes);
   const own = images.find((image) => image.resource === record.tree);
   const { head, lines } = chained(record.audit, changes.audit);
+  const after: TreeRecord = {
+    schema_version: record.schema_version,
+    tree: record.tree,
+    boot_id: record.boot_id,
+    fence: fenceUsed,
+    fence_reserved: record.fence_reserved,
+    audit: { seq: head.seq, hash: head.hash, bytes: record.audit.bytes + Buffer.byteLength(lines) },
+    below: record.below + countBelow(record.tree, changes.adds) - countBelow(record.tree, changes.drops),
+    waiting: record.waiting,
+    grants: own?.grants ?? record.grants,
+  };
+  const publishes = record.publishes || changes.manifests.length > 0;
   return {
     own: own?.decoded ?? null,
     images: own === undefined ? images : images.filter((image) => image !== own),
     lines,
     durable,
     manifests: changes.manifests.map(toManifestRecord),
-    record: {
-      schema_version: record.schema_version,
-      tree: record.tree,
-      boot_id: record.boot_id,
-      fence: fenceUsed,
-      fence_reserved: record.fence_reserved,
-      audit: { seq: head.seq, hash: head.hash, bytes: record.audit.bytes + Buffer.byteLength(lines) },
-      below: record.below + countBelow(record.tree, changes.adds) - countBelow(record.tree, changes.drops),
-      waiting: record.waiting,
-      grants: own?.grants ?? record.grants,
-      ...(record.publishes || changes.manifests.length > 0 ? { publishes: true as const } : {}),
-    },
+    record: publishes ? { ...after, publishes } : after,
   };
 }
 

@@ -211,7 +211,8 @@ export class FileTree {
     this.#appendAudit(step);
     if (step.images.length === 0 && step.manifests.length === 0) {
       this.#write(step.record, step.durable);
-      if (step.own !== null) this.#grants = { from: step.record, found: { ...nothingFound(), grants: [...step.own] } };
+      if (step.own !== null)
+        this.#grants = { from: step.record, found: { grants: [...step.own], unreadable: [], strange: [] } };
       return;
     }
     this.#write(withPending(step), step.durable);

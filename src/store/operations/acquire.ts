@@ -33,7 +33,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
       upgradeOf: null,
       strictOrder: request.strictOrder,
     },
-    { now: view.now, ...context },
+    { now: view.now, witness: context.witness, order: context.order },
   );
   if (decision.kind === "refuse") throw refused(view, near, request.wants, decision);
   if (decision.kind === "wait")
@@ -120,7 +120,7 @@ function auditGrants(
   ends: readonly Ending[],
 ): AuditDraft[] {
   const trees = new Set(grants.map((grant) => treeOf(grant.resource)));
-  const shared = trees.size > 1 ? { op_id: randomUUID() } : {};
+  const shared = trees.size > 1 ? { op_id: randomUUID() } : null;
   const stolen = ends.map(({ grant, recovery }) => {
     const taker = grants.find((fresh) => treeOf(fresh.resource) === treeOf(grant.resource));
     return entryFor(view, "stolen", grant, request.party, {
@@ -134,7 +134,8 @@ function auditGrants(
     });
   });
   const granted = grants.map((grant) => {
-    const details: Record<string, unknown> = { ...shared, mode: grant.mode, lease_ms: grant.leaseMs };
+    const terms = { mode: grant.mode, lease_ms: grant.leaseMs };
+    const details: Record<string, unknown> = shared === null ? terms : { ...shared, ...terms };
     if (grant.permits !== null) details.permits = grant.permits;
     if (grant.detached) details.detached = true;
     if (grant.cover !== null) details.nested_in = grant.cover;

@@ -30,7 +30,7 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
       upgradeOf: current,
       strictOrder: false,
     },
-    { now: view.now, ...context },
+    { now: view.now, witness: context.witness, order: context.order },
   );
   if (decision.kind === "refuse") throw refused(view, near, wants, decision);
   if (decision.kind === "wait") {

@@ -83,7 +83,7 @@ export function handOver(
     const decision = decide(
       after,
       { wants, presented: NOTHING, holds: [], ticket, upgradeOf: null, strictOrder: false },
-      { now: view.now, ...context },
+      { now: view.now, witness: context.witness, order: context.order },
     );
     const grant = decision.kind === "grant" && decision.ends.length === 0 ? inherited(view, ticket, context) : null;
     if (grant === null) continue;

@@ -9,7 +9,8 @@ type Terms = Pick<
   "tokenHash" | "leaseMs" | "graceMs" | "fencingToken" | "profile" | "detached" | "cover" | "metadata"
 > & { readonly party: Party };
 
-export function newGrant(view: LedgerView, { resource, mode, permits }: Want, { party, ...terms }: Terms): Grant {
+export function newGrant(view: LedgerView, { resource, mode, permits }: Want, terms: Terms): Grant {
+  const { party } = terms;
   return {
     lockId: newLockId(resource),
     resource,

@@ -34,7 +34,7 @@ export function release(
       "E_LOCK_ORDER",
       `${inner.map((grant) => grant.resource).join(", ")} nests in what is to be released and must be released first`,
     );
-  const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
+  const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : null;
   const drops = [...gone, ...inner];
   const ended = dead.map(({ grant, recovery }) =>
     entryFor(view, "recovered", grant, party, {
@@ -55,7 +55,15 @@ export function release(
       durable: gone.some((grant) => grant.detached),
       audit: [
         ...ended,
-        ...gone.map((grant) => entryFor(view, "released", grant, party, { ...shared, renewals: grant.renewals })),
+        ...gone.map((grant) =>
+          entryFor(
+            view,
+            "released",
+            grant,
+            party,
+            shared === null ? { renewals: grant.renewals } : { ...shared, renewals: grant.renewals },
+          ),
+        ),
         ...line.heirs.audit,
       ],
       wake: line.next,
@@ -81,7 +89,11 @@ function serve(
   context: OperationContext,
 ): Served {
   const left = ticketsLeftIn(near, gone, view.now);
-  const waiting = { ...near, tickets: near.tickets.filter((ticket) => !left.includes(ticket)) };
+  const waiting = {
+    grants: near.grants,
+    tickets: near.tickets.filter((ticket) => !left.includes(ticket)),
+    unreadable: near.unreadable,
+  };
   const next = wakeAfter(view, waiting, context, { gone: drops });
   const heirs = orNobody(() => handOver(view, waiting, drops, next, context));
   return { heirs, ticketDrops: [...heirs.tickets, ...left], next };

@@ -24,13 +24,13 @@ export function settleBefore<T>(
   keys: readonly Key[],
   party: Party,
 ): Outcome<T> & { readonly settled: readonly Manifest[] } {
-  const { changes } = outcome;
-  if (changes === null || keys.length === 0) return { ...outcome, settled: [] };
+  const { result, changes } = outcome;
+  if (changes === null || keys.length === 0) return { result, changes, settled: [] };
   const left = view.publishing(keys).filter((manifest) => !isLive(view, manifest, changes));
-  if (left.length === 0) return { ...outcome, settled: [] };
+  if (left.length === 0) return { result, changes, settled: [] };
   const settled = left.map((manifest) => settle(view, manifest, party));
   return {
-    result: outcome.result,
+    result,
     settled: settled.map(({ manifest }) => manifest),
     changes: {
       ...changes,

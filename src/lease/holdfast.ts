@@ -103,7 +103,7 @@ export class Holdfast {
    * `E_INVALID_ARGUMENT`, `E_CONFIG`; the signal's reason when it aborts.
    */
   async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
-    return this.#acquire(parseAcquire(keys, options, this.#facts), new Set(options.within), false);
+    return await this.#acquire(parseAcquire(keys, options, this.#facts), new Set(options.within), false);
   }
 
   /** The lease, or null when it is taken. Does not wait. */
@@ -231,14 +231,16 @@ export class Holdfast {
     await this.close();
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
+  async #track<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
-    const isDone = (): void => void this.#underWay.delete(work);
-    work.then(isDone, isDone);
-    return work;
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
   }
 
-  async #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+  #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
     return this.#track(takeLocks(this.#place, parsed, family, mustSteal));
   }

@@ -1,5 +1,7 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
+import type { Ticket } from "../lock/grant.js";
 import { type Key, treeOf } from "../lock/key.js";
+import type { Manifest } from "../lock/manifest.js";
 import { createNodeOrder } from "../lock/order.js";
 import { sleep } from "../support/deadline.js";
 import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "./contract.js";
@@ -30,6 +32,22 @@ import type { Surroundings } from "./surroundings.js";
  */
 const STEP_ASIDE_MS = 1;
 
+type Located = { readonly resource: Key };
+
+/** How a step is made. */
+interface Manner {
+  /** Set where the step may grant something, to whomever: what a publish left there is settled first, in the same step. */
+  readonly party?: Party | null;
+  /** What it grants, when that is more or less than what it adds. */
+  readonly granted?: (changes: Changes) => readonly Located[];
+  /** Rests after waking another process. */
+  readonly stepsAside?: boolean;
+}
+
+const NOBODY: readonly Ticket[] = [];
+const NOTHING: readonly never[] = [];
+const added = ({ adds }: Changes): readonly Located[] => adds ?? NOTHING;
+
 export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
   const { settings } = ledger;
   const context: OperationContext = {
@@ -41,64 +59,52 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   const manifests = createManifests(ledger);
 
   async function transact<T>(
-    about: readonly { readonly resource: Key }[],
+    about: readonly Located[],
     body: (view: LedgerView) => Outcome<T>,
-    { stepsAside = false } = {},
+    { party = null, granted = added, stepsAside = false }: Manner = {},
   ): Promise<T> {
-    let outcome: Outcome<T> | undefined;
+    let wake: readonly Ticket[] = NOBODY;
+    let settled: readonly Manifest[] = NOTHING;
     const result = await ledger.transact(treesOf(about), (view) => {
-      outcome = body(view);
-      return outcome;
+      const outcome = body(view);
+      const { changes } = outcome;
+      wake = changes?.wake ?? NOBODY;
+      const keys = party === null || changes === null ? NOTHING : granted(changes);
+      if (party === null || keys.length === 0) return outcome;
+      const after = settleBefore(
+        view,
+        outcome,
+        keys.map(({ resource }) => resource),
+        party,
+      );
+      settled = after.settled;
+      return after;
     });
-    const woken = (outcome?.changes?.wake ?? []).filter((ticket) => wakeUps.wake(ticket));
-    if (stepsAside && woken.length > 0) await sleep(STEP_ASIDE_MS);
-    return result;
-  }
-
-  /** A step that may grant something, to whomever: what a publish left on, above or below it is settled first, in the same step. */
-  async function granting<T>(
-    about: readonly { readonly resource: Key }[],
-    party: Party,
-    body: (view: LedgerView) => Outcome<T>,
-    granted: (outcome: Outcome<T>) => readonly { readonly resource: Key }[] = ({ changes }) => changes?.adds ?? [],
-    manner?: { readonly stepsAside: boolean },
-  ): Promise<T> {
-    let settled: ReturnType<typeof settleBefore>["settled"] = [];
-    const result = await transact(
-      about,
-      (view) => {
-        const outcome = body(view);
-        const keys = granted(outcome).map(({ resource }) => resource);
-        const after = settleBefore(view, outcome, keys, party);
-        settled = after.settled;
-        return after;
-      },
-      manner,
-    );
+    let hasWoken = false;
+    for (const ticket of wake) if (wakeUps.wake(ticket)) hasWoken = true;
     manifests.sweep(settled);
+    if (hasWoken && stepsAside) await sleep(STEP_ASIDE_MS);
     return result;
   }
 
   const locks: Locks = {
-    acquire: (request) => granting(request.wants, request.party, (view) => acquire(view, request, context)),
+    acquire: (request) => transact(request.wants, (view) => acquire(view, request, context), { party: request.party }),
     upgrade: (request) =>
-      granting(
-        [request.grant],
-        request.party,
-        (view) => upgrade(view, request, context),
-        ({ changes }) => [...(changes?.updates ?? []), ...(changes?.adds ?? [])],
-      ),
-    downgrade: (grants, party) => granting(grants, party, (view) => downgrade(view, grants, party, context)),
+      transact([request.grant], (view) => upgrade(view, request, context), {
+        party: request.party,
+        granted: ({ updates = [], adds = [] }) => [...updates, ...adds],
+      }),
+    downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context), { party }),
     renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
     resume: (grants, tokenHash, party) =>
-      granting(grants, party, (view) => resume(view, once(grants), tokenHash, party)),
+      transact(grants, (view) => resume(view, once(grants), tokenHash, party), { party }),
     release: (grants, party) =>
-      granting(grants, party, (view) => release(view, once(grants), party, context), undefined, { stepsAside: true }),
+      transact(grants, (view) => release(view, once(grants), party, context), { party, stepsAside: true }),
     leave: (ticketId, wants, party, report) =>
-      granting(wants, party, (view) => leave(view, ticketId, wants, party, report, context)),
+      transact(wants, (view) => leave(view, ticketId, wants, party, report, context), { party }),
     handed: (resource, tokenHash) => ledger.held(resource, tokenHash),
     refuse: (resource, party, reasons) => transact([{ resource }], (view) => refuse(view, resource, party, reasons)),
-    end: (request) => granting([request], request.party, (view) => end(view, request, context)),
+    end: (request) => transact([request], (view) => end(view, request, context), { party: request.party }),
   };
 
   const fence: Fence = {
@@ -161,7 +167,7 @@ function told(view: LedgerView, grants: readonly GrantRef[], { event, party, det
   return { audit, durable: true };
 }
 
-function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {
+function treesOf(about: readonly Located[]): readonly Key[] {
   const [first] = about;
   if (about.length === 1 && first !== undefined) return [treeOf(first.resource)];
   return [...new Set(about.map(({ resource }) => treeOf(resource)))].sort();

@@ -7,6 +7,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { sleep } from "./deadline.js";
 import { HoldfastError, ioError } from "./errors.js";
+import type { FolderNames } from "./folder-names.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
 
 /** Tries before the first pause: most guards are free again within these few microseconds. */
@@ -34,17 +35,25 @@ export interface GuardOptions {
   readonly makesFolder?: boolean;
   /** A file that those inside write: by its time, others are seen to have their turns. */
   readonly writtenInside?: string;
+  /** The names in its folder: as long as they stay, the path is not looked up again. They are looked at with each entering. */
+  readonly names?: FolderNames;
 }
 
-export function openGuard(path: string, { makesFolder = true, writtenInside }: GuardOptions = {}): Guard {
+export function openGuard(path: string, { makesFolder = true, writtenInside, names }: GuardOptions = {}): Guard {
   let file = openFile(path, makesFolder);
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
   let isClosed = false;
 
+  let provenIn = -1;
+
   const isThisFile = (): boolean => {
+    names?.look();
+    if (provenIn === names?.generation) return true;
     const named = statSync(path, { throwIfNoEntry: false });
-    return named !== undefined && named.ino === file.ino && named.dev === file.dev;
+    const isSame = named !== undefined && named.ino === file.ino && named.dev === file.dev;
+    provenIn = isSame && names !== undefined ? names.generation : -1;
+    return isSame;
   };
   const tryEnter = (): boolean => {
     if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the guard ${path} was closed`);

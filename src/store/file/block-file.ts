@@ -4,10 +4,11 @@
  * so is one that must survive a power cut. Only the holder of the tree's guard writes; readers without it may catch a
  * write half-way and look again.
  */
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
+import type { FolderNames } from "../../support/folder-names.js";
 
 const PAGE = 4096;
 const SPACE = 0x20;
@@ -15,6 +16,9 @@ const NEWLINE = 0x0a;
 
 export class BlockFile<T> {
   readonly path: string;
+  readonly #names: FolderNames | null;
+  /** The generation of names in which the path was last looked up. */
+  #namedIn = -1;
   #fd = -1;
   /** The file that the descriptor is open on. */
   #inode = -1;
@@ -28,8 +32,10 @@ export class BlockFile<T> {
   /** True when the last read found what this process knew already. */
   isUnchanged = false;
 
-  constructor(path: string) {
+  /** With the names of its folder, which somebody else looks at, the path is looked up only when these have changed. */
+  constructor(path: string, names: FolderNames | null = null) {
     this.path = path;
+    this.#names = names;
   }
 
   /** Null when there is no file, or an empty one. `E_STORE_CORRUPT` when it is no JSON. */
@@ -48,7 +54,8 @@ export class BlockFile<T> {
       return null;
     }
     const bytes = size <= PAGE ? scratch : Buffer.allocUnsafe(size);
-    const length = readSync(this.#fd, bytes, 0, size, 0);
+    const length = readSync(this.#fd, bytes, 0, bytes.length, 0);
+    this.#size = length;
     this.isUnchanged = length === this.#length && bytes.compare(this.#content, 0, length, 0, length) === 0;
     if (this.isUnchanged) return this.#value;
     this.#forget();
@@ -129,10 +136,12 @@ export class BlockFile<T> {
    * count of links would not tell, for a backup may have linked it elsewhere.
    */
   #look(): number {
+    if (this.#size > 0 && this.#namedIn === this.#names?.generation) return this.#size;
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined || named.ino !== this.#inode || named.dev !== this.#device) this.#closeFile();
     if (named === undefined) return -1;
-    if (this.#fd < 0) this.#fd = openSync(this.path, "r+");
+    if (this.#fd < 0) this.#fd = openUnnoted(this.path);
+    this.#namedIn = this.#names?.generation ?? -1;
     this.#inode = named.ino;
     this.#device = named.dev;
     this.#size = named.size;
@@ -153,6 +162,16 @@ export class BlockFile<T> {
 }
 
 const scratch = Buffer.alloc(PAGE);
+
+/** Not even noting that it was read, where the system lets us: that would be a write of its own. */
+function openUnnoted(path: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | (constants.O_NOATIME ?? 0));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+    return openSync(path, "r+"); // Another user's file.
+  }
+}
 
 function parse<T>(bytes: Buffer, path: string): T {
   try {

@@ -35,6 +35,7 @@ export class FileLedger implements Ledger {
   readonly #floor: FenceFloor;
   /** In the order of last use. */
   readonly #trees = new Map<Key, FileTree>();
+  #latest: FileTree | null = null;
   readonly #decisions: Decisions;
   readonly #manifests: ManifestFiles;
   readonly #manifestGuard: ManifestGuard;
@@ -76,7 +77,7 @@ export class FileLedger implements Ledger {
     const now = this.#clock();
     for (const tree of trees) tree.load(now);
     try {
-      const { result, changes } = body(createView(trees, now, (target) => this.#manifestsOf(target)));
+      const { result, changes } = body(new FileView(trees, now, this.#manifestsOf));
       if (changes !== null) this.#write(trees, changes);
       return result;
     } finally {
@@ -94,10 +95,10 @@ export class FileLedger implements Ledger {
     }
   }
 
-  #manifestsOf(target: string): readonly Manifest[] {
+  readonly #manifestsOf = (target: string): readonly Manifest[] => {
     this.#manifestGuard.enter();
     return this.#manifests.of(target);
-  }
+  };
 
   #write(trees: readonly FileTree[], changes: Changes): void {
     const durable = (changes.durable ?? false) !== false;
@@ -105,7 +106,7 @@ export class FileLedger implements Ledger {
     if (files !== undefined) this.#manifests.addFiles(files.manifest, files.files, durable);
     const steps = [];
     for (const tree of trees) {
-      const own = changesIn(tree.name, changes);
+      const own = changesIn(tree.name, changes, trees.length === 1);
       if (own !== null) steps.push({ tree, step: tree.step(own, durable) });
     }
     const [first] = steps;
@@ -142,11 +143,13 @@ export class FileLedger implements Ledger {
 
   #tree(name: Key): FileTree {
     if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
+    if (this.#latest?.name === name) return this.#latest;
     const tree =
       this.#trees.get(name) ??
       new FileTree(name, treeFolder(this.#layout, name), this.#decisions, this.#manifests, this.#floor);
     this.#trees.delete(name);
     this.#trees.set(name, tree);
+    this.#latest = tree;
     return tree;
   }
 
@@ -169,28 +172,43 @@ export class FileLedger implements Ledger {
   }
 }
 
-function createView(
-  trees: readonly FileTree[],
-  now: Instant,
-  manifestsOf: (target: string) => readonly Manifest[],
-): LedgerView {
-  const at = (name: Key): FileTree => {
-    const tree = trees.find((each) => each.name === name);
+class FileView implements LedgerView {
+  readonly now: Instant;
+  readonly manifestsOf: LedgerView["manifestsOf"];
+  readonly #trees: readonly FileTree[];
+
+  constructor(trees: readonly FileTree[], now: Instant, manifestsOf: LedgerView["manifestsOf"]) {
+    this.now = now;
+    this.manifestsOf = manifestsOf;
+    this.#trees = trees;
+  }
+
+  near(keys: readonly Key[]): Neighbourhood {
+    return inOrder(nearIn(keys, (name) => this.#at(name)));
+  }
+
+  find(resource: Key, lockId: string): Grant | null {
+    return this.#at(treeOf(resource)).find(resource, lockId);
+  }
+
+  mint(name: Key): number {
+    return this.#at(name).mint(this.now);
+  }
+
+  publishing(keys: readonly Key[]): readonly Manifest[] {
+    const manifests = this.#trees.flatMap((tree) => tree.publishing());
+    return manifests.filter(({ resource }) => keys.some((key) => isWithin(resource, key) || isWithin(key, resource)));
+  }
+
+  nextTicketNumber(): number {
+    return 1 + Math.max(0, ...this.#trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number)));
+  }
+
+  #at(name: Key): FileTree {
+    const tree = this.#trees.find((each) => each.name === name);
     if (tree === undefined) throw new Error(`${name} is not part of this step`);
     return tree;
-  };
-  return {
-    now,
-    near: (keys) => inOrder(nearIn(keys, at)),
-    find: (resource, lockId) => at(treeOf(resource)).find(resource, lockId),
-    mint: (name) => at(name).mint(now),
-    manifestsOf,
-    publishing: (keys) =>
-      [...new Set(keys.map((key) => at(treeOf(key))))]
-        .flatMap((tree) => tree.publishing())
-        .filter(({ resource }) => keys.some((key) => isWithin(resource, key) || isWithin(key, resource))),
-    nextTicketNumber: () => 1 + Math.max(0, ...trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number))),
-  };
+  }
 }
 
 function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhood {
@@ -212,13 +230,14 @@ function concerns(ticket: Ticket, key: Key): boolean {
 }
 
 /** The part of the changes that belongs to one tree, or null. */
-function changesIn(name: Key, changes: Changes): TreeChanges | null {
-  const isHere = ({ resource }: { readonly resource: Key }): boolean => treeOf(resource) === name;
-  const adds = (changes.adds ?? []).filter(isHere);
-  const updates = (changes.updates ?? []).filter(isHere);
-  const drops = (changes.drops ?? []).filter(isHere);
-  const audit = (changes.audit ?? []).filter(isHere);
-  const manifests = (changes.manifests ?? []).filter(isHere);
+function changesIn(name: Key, changes: Changes, isOnlyTree: boolean): TreeChanges | null {
+  const here = <T extends { readonly resource: Key }>(all: readonly T[] = []): readonly T[] =>
+    isOnlyTree ? all : all.filter(({ resource }) => treeOf(resource) === name);
+  const adds = here(changes.adds);
+  const updates = here(changes.updates);
+  const drops = here(changes.drops);
+  const audit = here(changes.audit);
+  const manifests = here(changes.manifests);
   const clears = (changes.clears ?? []).filter((resource) => treeOf(resource) === name);
   const count = adds.length + updates.length + drops.length + audit.length + manifests.length + clears.length;
   return count === 0 ? null : { adds, updates, drops, audit, manifests, clears };

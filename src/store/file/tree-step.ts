@@ -24,11 +24,11 @@ export interface TreeStep {
 }
 
 export interface TreeChanges {
-  readonly adds: Grant[];
-  readonly updates: Grant[];
-  readonly drops: Grant[];
-  readonly audit: AuditDraft[];
-  readonly manifests: Manifest[];
+  readonly adds: readonly Grant[];
+  readonly updates: readonly Grant[];
+  readonly drops: readonly Grant[];
+  readonly audit: readonly AuditDraft[];
+  readonly manifests: readonly Manifest[];
   readonly clears?: readonly Key[];
 }
 

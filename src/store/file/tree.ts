@@ -23,6 +23,7 @@ import type { Key } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
+import { FolderNames } from "../../support/folder-names.js";
 import { type Guard, openGuard } from "../../support/guard.js";
 import { decodeGrant } from "../grant-codec.js";
 import { AuditFile } from "./audit-file.js";
@@ -43,6 +44,8 @@ export class FileTree {
   readonly guard: Guard;
   /** Steps under way or waiting for the guard: it stays open for them. */
   users = 0;
+  /** Looked at when the guard is entered. */
+  readonly #names: FolderNames;
   readonly #nodes: NodeFiles;
   readonly #file: BlockFile<TreeRecord>;
   readonly #line: LineFile;
@@ -76,8 +79,9 @@ export class FileTree {
       throw ioError(error, "create", folder);
     }
     const record = join(folder, "tree.json");
-    this.guard = openGuard(join(folder, "guard"), { writtenInside: record });
-    this.#file = new BlockFile(record);
+    this.#names = new FolderNames(folder);
+    this.guard = openGuard(join(folder, "guard"), { writtenInside: record, names: this.#names });
+    this.#file = new BlockFile(record, this.#names);
     this.#line = new LineFile(join(folder, "line.json"));
     this.#fence = new BlockFile(join(folder, "fence.json"));
     this.#audit = new AuditFile(join(folder, "audit.jsonl"));
@@ -136,6 +140,7 @@ export class FileTree {
   peek(tokenHash: string): Grant | null {
     this.#isPeeked = true;
     try {
+      this.#names.look();
       const record = this.#file.read();
       if (record === null || record.op !== undefined) return null;
       const stored = record.grants.find(({ store }) => store?.token_hash === tokenHash);

@@ -1,0 +1,46 @@
+/**
+ * Whether the names in a folder still stand for the files they stood for, at the price of one look: the folder's own time
+ * changes with every name that is made, replaced or removed in it. A change in the same tick of that clock as the last one
+ * would not show, so a folder that changed a moment ago counts as changing.
+ */
+import { statSync } from "node:fs";
+
+/** Longer than any system's tick, and than the second that some file systems count in. */
+const TICK_MS = 25;
+const WHOLE_SECOND_MS = 2_500;
+
+export class FolderNames {
+  readonly #path: string;
+  #inode = -1;
+  #device = -1;
+  #changedAt = Number.NaN;
+  #generation = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The same number as long as no name in the folder is seen to change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  look(): void {
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    const isSame =
+      found !== undefined &&
+      found.ctimeMs === this.#changedAt &&
+      found.ino === this.#inode &&
+      found.dev === this.#device;
+    if (isSame) return;
+    this.#generation += 1;
+    this.#inode = found?.ino ?? -1;
+    this.#device = found?.dev ?? -1;
+    this.#changedAt = found !== undefined && isSettled(found.ctimeMs) ? found.ctimeMs : Number.NaN;
+  }
+}
+
+function isSettled(changedAt: number): boolean {
+  const ageMs = Date.now() - changedAt;
+  return ageMs > (changedAt % 1_000 === 0 ? WHOLE_SECOND_MS : TICK_MS);
+}

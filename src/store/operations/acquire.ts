@@ -3,7 +3,6 @@
  * one begins with a higher fencing token, and both are on record, in one step. However many try at once, the guard lets
  * them in one after the other, and whoever comes second finds the new grant.
  */
-import { randomUUID } from "node:crypto";
 import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
@@ -11,10 +10,10 @@ import { type Key, treeOf } from "../../lock/key.js";
 import { isExpired } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { AcquireRequest, Answer } from "../contract.js";
+import type { AcquireRequest, Answer, Presented } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import { entryFor, type OperationContext, previousHolder } from "./context.js";
-import { bidOf, handedTo } from "./hand-over.js";
+import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";
+import { bidOf, handedTo, NOTHING } from "./hand-over.js";
 import { newGrant } from "./new-grant.js";
 import { reportContention, standInLine, ticketOf, wakeAfter } from "./queue.js";
 
@@ -27,7 +26,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
     near,
     {
       wants: request.wants,
-      presented: new Set(request.presented.map((held) => held.tokenHash)),
+      presented: hashesOf(request.presented),
       holds: request.presented.map((held) => held.resource),
       ticket,
       upgradeOf: null,
@@ -71,6 +70,10 @@ function takeUp(view: LedgerView, handed: Grant, { leaseMs }: AcquireRequest, ti
   };
 }
 
+function hashesOf(presented: readonly Presented[]): ReadonlySet<string> {
+  return presented.length === 0 ? NOTHING : new Set(presented.map((held) => held.tokenHash));
+}
+
 /** Fences are minted in the global order, answers come in the order asked for. */
 function issue(
   view: LedgerView,
@@ -78,17 +81,16 @@ function issue(
   covers: ReadonlyMap<Key, Grant>,
   { order, settings }: OperationContext,
 ): Grant[] {
-  const fences = new Map<Key, number>();
-  for (const { resource } of [...request.wants].sort((a, b) => order(a.resource, b.resource)))
-    fences.set(resource, covers.get(resource)?.fencingToken ?? view.mint(treeOf(resource)));
-  return request.wants.map((want) => grantOf(view, request, want, fences, covers.get(want.resource), settings));
+  const { wants } = request;
+  const inOrder = wants.length === 1 ? wants : [...wants].sort((a, b) => order(a.resource, b.resource));
+  const grants = inOrder.map((want) => grantOf(view, request, want, covers.get(want.resource), settings));
+  return wants.length === 1 ? grants : wants.map((want) => grants[inOrder.indexOf(want)] as Grant);
 }
 
 function grantOf(
   view: LedgerView,
   request: AcquireRequest,
   want: Want,
-  fences: ReadonlyMap<Key, number>,
   cover: Grant | undefined,
   settings: OperationContext["settings"],
 ): Grant {
@@ -105,7 +107,7 @@ function grantOf(
     tokenHash: request.tokenHash,
     leaseMs: request.leaseMs,
     graceMs: request.graceMs ?? request.leaseMs,
-    fencingToken: fences.get(want.resource) ?? 0,
+    fencingToken: cover?.fencingToken ?? view.mint(treeOf(want.resource)),
     profile,
     detached: request.detached,
     cover: cover?.lockId ?? null,
@@ -119,8 +121,7 @@ function auditGrants(
   grants: readonly Grant[],
   ends: readonly Ending[],
 ): AuditDraft[] {
-  const trees = new Set(grants.map((grant) => treeOf(grant.resource)));
-  const shared = trees.size > 1 ? { op_id: randomUUID() } : null;
+  const shared = sharedId(grants);
   const stolen = ends.map(({ grant, recovery }) => {
     const taker = grants.find((fresh) => treeOf(fresh.resource) === treeOf(grant.resource));
     return entryFor(view, "stolen", grant, request.party, {
@@ -134,12 +135,11 @@ function auditGrants(
     });
   });
   const granted = grants.map((grant) => {
-    const terms = { mode: grant.mode, lease_ms: grant.leaseMs };
-    const details: Record<string, unknown> = shared === null ? terms : { ...shared, ...terms };
+    const details: Record<string, unknown> = { mode: grant.mode, lease_ms: grant.leaseMs };
     if (grant.permits !== null) details.permits = grant.permits;
     if (grant.detached) details.detached = true;
     if (grant.cover !== null) details.nested_in = grant.cover;
-    return entryFor(view, "granted", grant, request.party, details);
+    return entryFor(view, "granted", grant, request.party, withShared(shared, details));
   });
   return [...stolen, ...granted];
 }

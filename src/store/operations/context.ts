@@ -1,6 +1,8 @@
 /** What every operation may use besides the view of the guard. */
+import { randomUUID } from "node:crypto";
 import type { AuditDraft, AuditEvent } from "../../lock/audit.js";
 import type { Grant } from "../../lock/grant.js";
+import { type Key, treeOf } from "../../lock/key.js";
 import type { NodeOrder } from "../../lock/order.js";
 import type { Witness } from "../../lock/profile.js";
 import type { Settings } from "../../lock/settings.js";
@@ -19,7 +21,7 @@ export function entryFor(
   event: AuditEvent,
   grant: Grant,
   party: Party,
-  details: Readonly<Record<string, unknown>>,
+  details: Details,
 ): AuditDraft {
   return {
     at: view.now.wallMs,
@@ -31,6 +33,19 @@ export function entryFor(
     lockId: grant.lockId,
     details,
   };
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** The id that the entries of a step on several trees have in common; null for a step on one. */
+export function sharedId(about: readonly { readonly resource: Key }[]): Details | null {
+  const [first] = about;
+  const isOneTree = first === undefined || about.every(({ resource }) => treeOf(resource) === treeOf(first.resource));
+  return isOneTree ? null : { op_id: randomUUID() };
+}
+
+export function withShared(id: Details | null, details: Details): Details {
+  return id === null ? details : { ...id, ...details };
 }
 
 /** What an entry keeps of a holder that was ended, so that nothing about it is lost with its record. */

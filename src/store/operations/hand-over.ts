@@ -105,7 +105,8 @@ function granted(view: LedgerView, grant: Grant, leaseMs: number): AuditDraft {
   });
 }
 
-const NOTHING: ReadonlySet<string> = new Set();
+/** The lease tokens of one who presents none. */
+export const NOTHING: ReadonlySet<string> = new Set();
 
 /** One with a grant of its own that has run out asks for itself: two under one token could not be told apart. */
 function inherits({ bid, wants }: Ticket, key: Key, grants: readonly Grant[]): boolean {

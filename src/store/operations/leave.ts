@@ -1,11 +1,9 @@
 /** Giving a place in line back: on a time-out, which goes on record, or because the caller gave up. */
-import { randomUUID } from "node:crypto";
 import type { Contention } from "../../lock/contention.js";
 import type { Want } from "../../lock/grant.js";
-import { treeOf } from "../../lock/key.js";
 import type { Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import type { OperationContext } from "./context.js";
+import { type OperationContext, sharedId } from "./context.js";
 import { wakeAfter } from "./queue.js";
 
 export function leave(
@@ -18,7 +16,7 @@ export function leave(
 ): Outcome<void> {
   const near = view.near(wants.map((want) => want.resource));
   const ticket = near.tickets.find((other) => other.ticketId === ticketId) ?? null;
-  const shared = new Set(wants.map((want) => treeOf(want.resource))).size > 1 ? { op_id: randomUUID() } : {};
+  const shared = sharedId(wants);
   const audit =
     report === null
       ? []

@@ -1,13 +1,12 @@
 /** Release: only the holder, by its own ids, so that it can never take away what a successor holds. */
-import { randomUUID } from "node:crypto";
-import type { Neighbourhood } from "../../lock/decide.js";
+import type { Ending, Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
 import { recoverable } from "../../lock/profile.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";
 import { type HandOver, handOver, NOBODY, ticketsLeftIn } from "./hand-over.js";
 import { findOwn, notHeld } from "./live-grant.js";
 import { wakeAfter } from "./queue.js";
@@ -25,16 +24,17 @@ export function release(
 
   const near = view.near(gone.map((grant) => grant.resource));
   const inner = nestedIn(near, gone);
-  const dead = inner.flatMap((grant) => {
+  const dead: Ending[] = [];
+  for (const grant of inner) {
     const recovery = recoverable(grant, view.now, context.witness);
-    return recovery === null ? [] : [{ grant, recovery }];
-  });
+    if (recovery !== null) dead.push({ grant, recovery });
+  }
   if (dead.length < inner.length)
     throw new HoldfastError(
       "E_LOCK_ORDER",
       `${inner.map((grant) => grant.resource).join(", ")} nests in what is to be released and must be released first`,
     );
-  const shared = new Set(gone.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : null;
+  const shared = sharedId(gone);
   const drops = [...gone, ...inner];
   const ended = dead.map(({ grant, recovery }) =>
     entryFor(view, "recovered", grant, party, {
@@ -56,13 +56,7 @@ export function release(
       audit: [
         ...ended,
         ...gone.map((grant) =>
-          entryFor(
-            view,
-            "released",
-            grant,
-            party,
-            shared === null ? { renewals: grant.renewals } : { ...shared, renewals: grant.renewals },
-          ),
+          entryFor(view, "released", grant, party, withShared(shared, { renewals: grant.renewals })),
         ),
         ...line.heirs.audit,
       ],

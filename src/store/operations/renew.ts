@@ -1,12 +1,11 @@
 /** Renewal extends a lease; resuming turns a lapsed one that nobody has ended into a new grant with a new token. */
-import { randomUUID } from "node:crypto";
 import type { Grant } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
 import { newLockId } from "../../lock/lock-id.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import { entryFor } from "./context.js";
+import { entryFor, sharedId } from "./context.js";
 import { findOwn, notHeld, requireOwn } from "./live-grant.js";
 import { nestedIn } from "./release.js";
 
@@ -48,7 +47,7 @@ export function resume(
       renewals: 0,
     }),
   );
-  const shared = new Set(resumed.map((grant) => treeOf(grant.resource))).size > 1 ? { op_id: randomUUID() } : {};
+  const shared = sharedId(resumed);
   const audit = resumed.map((grant, at) =>
     entryFor(view, "resumed", grant, party, {
       ...shared,

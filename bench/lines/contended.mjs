@@ -8,6 +8,7 @@ import { digits, milliseconds, perSecond } from "../table.mjs";
 
 const PROCESSES = 16;
 const HOLD_MS = 2;
+const KEY = "shop";
 const WARM_UP_PAIRS = 500;
 const LIMIT = "kernel-lock";
 const POLLING = "proper-lockfile-10ms";
@@ -16,13 +17,8 @@ const OURS = ["file", "sqlite"];
 export const contended = {
   title: `${PROCESSES} processes want one key, each holds it ${HOLD_MS} ms`,
   async measure({ quick }) {
-    const plan = quick
-      ? { rounds: 1, warmUpMs: 5_000, runInMs: 1_500, windowMs: 2_000 }
-      : { rounds: 3, warmUpMs: 10_000, runInMs: 2_000, windowMs: 5_000 };
     const names = [LIMIT, POLLING, ...OURS];
-    const found = await inScratch((newFolder) =>
-      interleave(names, { rounds: plan.rounds, warmUps: 0 }, (name) => contend(name, newFolder(), plan)),
-    );
+    const found = await inScratch((newFolder) => contendInTurn(names, newFolder, quick));
     return OURS.flatMap((name) => rowsOf(name, found));
   },
 };
@@ -52,18 +48,36 @@ function rowsOf(name, found) {
   ];
 }
 
-/** Without pauses the processes meet often, so that the code of waiting and handing over is compiled before it counts. */
-export async function contend(name, folder, { warmUpMs, runInMs, windowMs }) {
-  const children = await Promise.all(
-    Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)),
+/** Every contestant has its processes, which are measured again and again, in turn with those of the others. */
+export async function contendInTurn(names, folderOf, quick) {
+  const plan = quick
+    ? { rounds: 1, warmUpMs: 5_000, runInMs: 1_500, windowMs: 2_000 }
+    : { rounds: 5, warmUpMs: 20_000, runInMs: 1_500, windowMs: 4_000 };
+  const crowds = new Map();
+  for (const name of names) crowds.set(name, await gather(name, folderOf(), plan));
+  const found = await interleave(names, { rounds: plan.rounds, warmUps: quick ? 0 : 1 }, (name) =>
+    contend(name, crowds.get(name), plan),
   );
-  await Promise.all(children.map((child) => child.call("warmUp", WARM_UP_PAIRS)));
-  const crowd = { key: "shop", holdMs: 0, from: sharedMs(), until: sharedMs() + warmUpMs };
-  await Promise.all(children.map((child) => child.call("contend", crowd)));
+  for (const crowd of crowds.values()) await Promise.all(crowd.map((child) => child.stop()));
+  return found;
+}
+
+/** Without pauses the processes meet often, so that the code of waiting and handing over is compiled before it counts. */
+async function gather(name, folder, { warmUpMs }) {
+  const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)));
+  await Promise.all(crowd.map((child) => child.call("warmUp", WARM_UP_PAIRS)));
+  for (const holdMs of [0, HOLD_MS]) {
+    const from = sharedMs();
+    const rush = { key: KEY, holdMs, from, until: from + warmUpMs / 2 };
+    await Promise.all(crowd.map((child) => child.call("contend", rush)));
+  }
+  return crowd;
+}
+
+async function contend(name, crowd, { runInMs, windowMs }) {
   const from = sharedMs() + runInMs;
-  const window = { key: "shop", holdMs: HOLD_MS, from, until: from + windowMs };
-  const reports = await Promise.all(children.map((child) => child.call("contend", window)));
-  await Promise.all(children.map((child) => child.stop()));
+  const window = { key: KEY, holdMs: HOLD_MS, from, until: from + windowMs };
+  const reports = await Promise.all(crowd.map((child) => child.call("contend", window)));
   return evaluate(name, reports, window);
 }
 

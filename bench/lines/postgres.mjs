@@ -10,7 +10,7 @@ import { startChild } from "../child.mjs";
 import { interleave } from "../interleave.mjs";
 import { median, ratioOf, spreadOf } from "../statistics.mjs";
 import { milliseconds, perSecond } from "../table.mjs";
-import { contend } from "./contended.mjs";
+import { contendInTurn } from "./contended.mjs";
 
 const CLIENTS = 16;
 const MANY = 1_000_000;
@@ -83,11 +83,7 @@ async function allBesideOne(contestant, url, quick) {
 }
 
 async function contended(url, quick) {
-  const plan = quick
-    ? { rounds: 1, warmUpMs: 5_000, runInMs: 1_500, windowMs: 3_000 }
-    : { rounds: 3, warmUpMs: 10_000, runInMs: 2_000, windowMs: 6_000 };
-  const names = ["postgres-advisory", "postgres"];
-  const found = await interleave(names, { rounds: plan.rounds, warmUps: 0 }, (name) => contend(name, url, plan));
+  const found = await contendInTurn(["postgres-advisory", "postgres"], () => url, quick);
   const of = (name, field) => found.get(name).map((round) => round[field]);
   return [
     {

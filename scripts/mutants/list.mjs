@@ -45,6 +45,39 @@ export const MUTANTS = [
     tests: { files: ["test/store/hand-over.test.ts"], only: "that a crash left" },
   },
   {
+    name: "names-changed",
+    about: "a process of the file store goes on with a record that another has replaced by a new file",
+    file: "src/support/folder-names.ts",
+    find: "if (isSame) return;",
+    replace: "if (isSame || this.#inode >= 0) return;",
+    tests: { files: ["test/store/file/names.test.ts"], only: "written in its place" },
+  },
+  {
+    name: "names-tick",
+    about: "a folder that changed in this very tick is taken for one that changes no more",
+    file: "src/support/folder-names.ts",
+    find: "found !== undefined && isSettled(found.ctimeMs) ? found.ctimeMs : Number.NaN",
+    replace: "found !== undefined && isSettled(0) ? found.ctimeMs : Number.NaN",
+    tests: { files: ["test/support/folder-names.test.ts"], only: "in the same tick" },
+  },
+  {
+    name: "known-proof",
+    about: "a process is taken for dead by a file that is open here, whatever its name stands for",
+    file: "src/support/known-proofs.ts",
+    find: 'return this.#isHeld(nonce, identity) ? "alive" : probeLife(this.#dir, nonce, identity);',
+    replace:
+      'return this.#isHeld(nonce, identity) || probeLife(this.#dir, nonce, identity) === "alive" ? "alive" : "dead";',
+    tests: { files: ["test/support/known-proofs.test.ts"], only: "given up" },
+  },
+  {
+    name: "dead-heart-thread",
+    about: "a heart thread that broke down is kept for the next heart",
+    file: "src/lease/thread-heart.ts",
+    find: "if (!hasEnded) keepIdle(worker);",
+    replace: "keepIdle(worker);",
+    tests: { files: ["test/lease/thread-heart.test.ts"], only: "could not start" },
+  },
+  {
     name: "interrupted-clock",
     about: "a look at two clocks that was interrupted in between counts like any other",
     file: "src/support/clock.ts",
@@ -208,9 +241,9 @@ export const MUTANTS = [
   {
     name: "wake-up",
     about: "whoever makes room tells nobody in other processes",
-    file: "src/store/proof-file-wake-ups.ts",
-    find: 'writeSync(fd, "\\n", WAKE_BYTE_AT);',
-    replace: "",
+    file: "src/support/known-proofs.ts",
+    find: 'writeSync(this.#open(nonce, identity), "\\n", WAKE_BYTE_AT);',
+    replace: "this.#open(nonce, identity);",
     tests: processes("line", "take turns"),
   },
   {

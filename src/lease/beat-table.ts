@@ -17,6 +17,7 @@ const LOST = 2;
 /** Int32 fields of the header, behind the sign of progress. */
 const BEATING = 2;
 const ENDING = 3;
+const USED = 4;
 
 /** Int32 fields of a slot. */
 const STATE = 0;
@@ -80,6 +81,11 @@ export class BeatTable {
     Atomics.store(this.#ints, ENDING, is ? 1 : 0);
   }
 
+  /** How many slots were ever filled: those behind them need no look. */
+  get used(): number {
+    return Atomics.load(this.#ints, USED);
+  }
+
   waitForStep(atMostMs: number): void {
     Atomics.wait(this.#ints, BEATING, 1, atMostMs);
   }
@@ -92,6 +98,7 @@ export class BeatTable {
     this.renewing(index, renewToMs);
     this.#setInt(index, LENGTH, this.#bytes.write(text, this.#byteAt(index) + TEXT_AT, "latin1"));
     this.#setInt(index, STATE, KEPT);
+    if (index >= this.used) Atomics.store(this.#ints, USED, index + 1);
     return { index, generation };
   }
 

@@ -8,7 +8,7 @@ import type { GrantRef, Store } from "../store/contract.js";
 import { openStore } from "../store/open.js";
 import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import { BeatTable, KEPT, SLOTS, type Slot } from "./beat-table.js";
+import { BeatTable, KEPT, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf, renewTo } from "./heart.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
@@ -38,7 +38,7 @@ async function look(): Promise<void> {
   table.isBeating = true;
   try {
     const beats: Promise<void>[] = [];
-    for (let index = 0; index < SLOTS && !table.isEnding; index += 1) if (isDue(index)) beats.push(beat(index));
+    for (let index = 0; index < table.used && !table.isEnding; index += 1) if (isDue(index)) beats.push(beat(index));
     await Promise.all(beats);
   } finally {
     table.isBeating = false;

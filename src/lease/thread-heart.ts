@@ -142,9 +142,9 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       table.isEnding = true;
       beating.delete(table);
       if (worker === undefined || hasFailed) return;
-      await untilIdle(worker);
+      const hasEnded = await untilIdle(worker);
       worker.off("message", hear).off("error", fail).unref();
-      idle.push(worker);
+      if (!hasEnded) keepIdle(worker);
     },
   };
 }
@@ -157,17 +157,27 @@ const THREAD = new URL("./heart-thread.js", import.meta.url);
  */
 const idle: Worker[] = [];
 
-async function untilIdle(worker: Worker): Promise<void> {
+function keepIdle(worker: Worker): void {
+  idle.push(worker);
+  const forget = (): void => {
+    if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
+  };
+  worker.on("error", forget).on("exit", forget);
+}
+
+/** True when the thread has ended instead: it could not start, or broke down. */
+async function untilIdle(worker: Worker): Promise<boolean> {
   worker.ref();
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      worker.off("message", hear).off("exit", done);
-      resolve();
-    };
+  return await new Promise<boolean>((resolve) => {
     const hear = (message: HeartMessage): void => {
-      if (message.kind === "idle") done();
+      if (message.kind === "idle") done(false);
     };
-    worker.on("message", hear).on("exit", done);
+    const exit = (): void => done(true);
+    const done = (hasEnded: boolean): void => {
+      worker.off("message", hear).off("exit", exit);
+      resolve(hasEnded);
+    };
+    worker.on("message", hear).on("exit", exit);
     worker.postMessage("end" satisfies HeartOrder);
   });
 }

@@ -10,7 +10,7 @@
 import type { ErrorCode } from "../support/errors.js";
 import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";
 import { isWithin, type Key, nodesOf } from "./key.js";
-import { byNumber, standsInTheWay } from "./line.js";
+import { byNumber, inTurn, standsInTheWay } from "./line.js";
 import { conflictNode } from "./marks.js";
 import { covers } from "./mode.js";
 import type { NodeOrder } from "./order.js";
@@ -243,11 +243,10 @@ function firstAhead(
 ): Ticket | null {
   const mine = request.ticket;
   const hasPlace = mine !== null && ticketStands(mine, now);
-  const ahead = tickets
-    .filter((ticket) => ticket.ticketId !== mine?.ticketId && (!hasPlace || byNumber(ticket, mine) < 0))
-    .sort(byNumber);
-  for (const ticket of ahead)
+  for (const ticket of inTurn(tickets)) {
+    if (ticket.ticketId === mine?.ticketId || (hasPlace && byNumber(ticket, mine) > 0)) continue;
     if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket;
+  }
   return null;
 }
 

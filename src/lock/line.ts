@@ -11,9 +11,20 @@ export function byNumber(a: Ticket, b: Ticket): number {
   return a.number - b.number || (a.ticketId < b.ticketId ? -1 : 1);
 }
 
+/** As they are served. Stores keep them so, for the most part. */
+export function inTurn(tickets: readonly Ticket[]): readonly Ticket[] {
+  let last: Ticket | null = null;
+  for (const ticket of tickets) {
+    if (last !== null && byNumber(last, ticket) > 0) return [...tickets].sort(byNumber);
+    last = ticket;
+  }
+  return tickets;
+}
+
 /** True when one of the wants of `ticket` stands in the way of one of `wants`, as if it were granted. */
 export function standsInTheWay(ticket: Ticket, wants: readonly Want[]): boolean {
-  return ticket.wants.some((theirs) => wants.some((mine) => blocksInLine(theirs, mine)));
+  for (const theirs of ticket.wants) for (const mine of wants) if (blocksInLine(theirs, mine)) return true;
+  return false;
 }
 
 /** Two places of one semaphore do not conflict as grants, but in line they take turns. */
@@ -32,10 +43,10 @@ export function nextInLine(
   now: Instant,
   witness: Witness,
 ): Ticket[] {
-  const standing = tickets.filter((ticket) => ticketStands(ticket, now)).sort(byNumber);
   const ahead: Ticket[] = [];
   const woken: Ticket[] = [];
-  for (const ticket of standing) {
+  for (const ticket of inTurn(tickets)) {
+    if (!ticketStands(ticket, now)) continue;
     const heldBack = ahead.some((other) => standsInTheWay(other, ticket.wants));
     const mayGo = !heldBack && !held.some((grant) => blocksTicket(grant, ticket));
     if (mayGo && witness.life(ticket) === "dead") continue;

@@ -69,14 +69,9 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       const outcome = body(view);
       const { changes } = outcome;
       wake = changes?.wake ?? NOBODY;
-      const keys = party === null || changes === null ? NOTHING : granted(changes);
-      if (party === null || keys.length === 0) return outcome;
-      const after = settleBefore(
-        view,
-        outcome,
-        keys.map(({ resource }) => resource),
-        party,
-      );
+      if (party === null || changes === null) return outcome;
+      const keys = granted(changes).map(({ resource }) => resource);
+      const after = settleBefore(view, outcome, keys, party);
       settled = after.settled;
       return after;
     });

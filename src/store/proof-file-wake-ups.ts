@@ -3,13 +3,13 @@
  * the file of the next in line. One watch per process however many wait in it, and nobody else is woken. A wake-up that
  * gets lost costs a poll, never the lock.
  */
-import { closeSync, type FSWatcher, openSync, watch, writeSync } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { WAKE_BYTE_AT } from "../support/proof-of-life.js";
+import type { KnownProofs } from "../support/known-proofs.js";
 import { createListeners } from "./listeners.js";
 import type { Waker } from "./surroundings.js";
 
-export function createProofFileWakeUps(dir: string): Waker {
+export function createProofFileWakeUps(dir: string, others: KnownProofs): Waker {
   const listeners = createListeners();
   const watchers = new Map<string, FSWatcher>();
 
@@ -35,15 +35,9 @@ export function createProofFileWakeUps(dir: string): Waker {
       return listeners.add(nonce, ticketId, onWake, startWatching(nonce));
     },
     wake(ticket) {
-      if (listeners.callOne(ticket.nonce, ticket.ticketId)) return false;
-      try {
-        const fd = openSync(join(dir, ticket.nonce), "r+");
-        writeSync(fd, "\n", WAKE_BYTE_AT);
-        closeSync(fd);
-        return true;
-      } catch {
-        return false; // Gone, or another user's: it polls, or it is dead and loses its place.
-      }
+      const { nonce, ticketId, proof } = ticket;
+      if (listeners.callOne(nonce, ticketId)) return false;
+      return proof.kind === "file" && others.wake(nonce, proof.file);
     },
     close() {
       for (const nonce of watchers.keys()) stopWatching(nonce);

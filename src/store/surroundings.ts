@@ -6,8 +6,9 @@ import { type Proof, seenAt, type Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
 import { openInheritableProof } from "../support/inheritable-proof.js";
+import { KnownProofs } from "../support/known-proofs.js";
 import { lifeBehind } from "../support/life.js";
-import { openProofOfLife, type ProofOfLife, probeLife, sweepProofs } from "../support/proof-of-life.js";
+import { openProofOfLife, type ProofOfLife, sweepProofs } from "../support/proof-of-life.js";
 import type { CommandProof, WakeUps } from "./contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
@@ -39,8 +40,9 @@ export function openProofFolder(
 ): Surroundings {
   if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
-  const wakeUps = createProofFileWakeUps(dir);
-  const probe = (nonce: string, file: string): Life => (proofs.has(nonce) ? "alive" : probeLife(dir, nonce, file));
+  const others = new KnownProofs(dir);
+  const wakeUps = createProofFileWakeUps(dir, others);
+  const probe = (nonce: string, file: string): Life => (proofs.has(nonce) ? "alive" : others.life(nonce, file));
   return {
     witness: { life: (of) => lifeBehind(of, seenAt(of), probe), hasActiveJob },
     wakeUps,
@@ -57,6 +59,7 @@ export function openProofFolder(
     },
     close() {
       wakeUps.close();
+      others.close();
       for (const proof of proofs.values()) proof.close();
       proofs.clear();
     },

@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 
 /** Longer than any system's tick, and than the second that some file systems count in. */
-const TICK_MS = 25;
+const TICK_MS = 15;
 const WHOLE_SECOND_MS = 2_500;
 
 export class FolderNames {

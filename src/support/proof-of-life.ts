@@ -111,7 +111,7 @@ function namesIn(dir: string): string[] {
   }
 }
 
-function identityOf(fd: number): string {
+export function identityOf(fd: number): string {
   const { dev, ino, birthtimeNs } = fstatSync(fd, { bigint: true });
   return `${dev}:${ino}:${birthtimeNs}`;
 }

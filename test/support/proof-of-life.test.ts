@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   closeSync,
   copyFileSync,
@@ -17,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newNonce, openProofOfLife, probeLife, sweepProofs, WAKE_BYTE_AT } from "../../src/support/proof-of-life.js";
+import { startProving } from "./proving-process.js";
 
 let dir: string;
 
@@ -25,27 +24,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A process that proves its life, and can be killed. */
 async function startProcess() {
-  const script = `
-    const { openProofOfLife, newNonce } = await import(${JSON.stringify(new URL("../../dist/support/proof-of-life.js", import.meta.url).href)});
-    const { nonce, identity } = openProofOfLife(${JSON.stringify(dir)}, newNonce(), {});
-    console.log(JSON.stringify({ nonce, identity }));
-    setInterval(() => {}, 1e6);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const { nonce, identity } = JSON.parse(line.toString()) as { nonce: string; identity: string };
-  return {
-    life: () => probeLife(dir, nonce, identity),
-    path: join(dir, nonce),
-    nonce,
-    async kill(signal: NodeJS.Signals) {
-      child.kill(signal);
-      if (signal === "SIGKILL") await once(child, "exit");
-    },
-  };
+  const process = await startProving(dir);
+  return { ...process, life: () => probeLife(dir, process.nonce, process.identity) };
 }
 
 describe("proof of life", () => {

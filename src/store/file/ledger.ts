@@ -213,16 +213,21 @@ class FileView implements LedgerView {
 
 function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhood {
   const found = nothingFound();
-  for (const key of keys) at(treeOf(key)).near(key, found);
+  const [only] = keys;
+  if (keys.length === 1 && only !== undefined) {
+    const tree = at(treeOf(only));
+    tree.near(only, found);
+    const tickets = tree.name === only ? tree.tickets() : tree.tickets().filter((ticket) => concerns(ticket, only));
+    return { grants: found.grants, unreadable: found.unreadable, tickets };
+  }
   const tickets = new Map<string, Ticket>();
-  for (const key of keys)
-    for (const ticket of at(treeOf(key)).tickets()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
-  return {
-    grants:
-      keys.length === 1 ? found.grants : [...new Map(found.grants.map((grant) => [grant.lockId, grant])).values()],
-    unreadable: found.unreadable,
-    tickets: [...tickets.values()],
-  };
+  for (const key of keys) {
+    const tree = at(treeOf(key));
+    tree.near(key, found);
+    for (const ticket of tree.tickets()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
+  }
+  const grants = new Map(found.grants.map((grant) => [grant.lockId, grant]));
+  return { grants: [...grants.values()], unreadable: found.unreadable, tickets: [...tickets.values()] };
 }
 
 function concerns(ticket: Ticket, key: Key): boolean {

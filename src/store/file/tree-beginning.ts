@@ -14,7 +14,7 @@ import type { NodeFiles } from "./nodes.js";
 import type { TreeRecord } from "./tree-record.js";
 
 /** Numbers reserved by one write that reaches the disk. */
-export const FENCE_BLOCK = 10_000;
+export const FENCE_BLOCK = 1_000;
 
 /** What is left of a tree beside its record. */
 export interface TreeRemains {

@@ -153,7 +153,7 @@ export function refused(
 ): HoldfastError {
   const field = decision.code === "E_INVALID_ARGUMENT" ? { field: decision.why.split(":", 1)[0] } : {};
   return new HoldfastError(decision.code, decision.why, {
-    details: { ...field, contention: reportContention(view, near, wants, decision.holders, null) },
+    details: { ...field, contention: reportContention(view, near, wants, decision.holders) },
   });
 }
 

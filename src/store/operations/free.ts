@@ -22,6 +22,6 @@ export function requireFree(view: LedgerView, resource: Key, { witness }: Operat
     first === undefined
       ? `a record on ${resource} cannot be read, so it counts as held`
       : `${resource} is held by ${first.owner}`,
-    { details: { contention: reportContention(view, near, [want], holders, null) } },
+    { details: { contention: reportContention(view, near, [want], holders) } },
   );
 }

@@ -6,6 +6,7 @@ import type { Bid, Grant, Ticket, Want } from "../../lock/grant.js";
 import { byNumber, nextInLine, standsInTheWay } from "../../lock/line.js";
 import { conflictNode } from "../../lock/marks.js";
 import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
+import type { Instant } from "../../lock/time.js";
 import type { Answer, Party, Waiting } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import type { OperationContext } from "./context.js";
@@ -35,16 +36,15 @@ export function standInLine(
   blocked: Blocked,
   request: QueuedRequest,
 ): Outcome<Answer> {
-  const contention = reportContention(view, near, request.wants, blocked.holders, request.ticket);
+  const waiting = waitingWith(near, request.wants, request.ticket, view.now);
+  const contention = report(view, request.wants, blocked.holders, waiting);
   if (request.waiting.waitMs <= 0) return { result: { kind: "conflict", contention }, changes: null };
 
   const isNew = request.ticket === null || !ticketStands(request.ticket, view.now);
   const ticket = isNew || request.ticket === null ? newTicket(view, request) : request.ticket;
   const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
   const lapsed = near.tickets.filter((other) => !ticketStands(other, view.now));
-  const ahead = near.tickets.filter(
-    (other) => byNumber(other, ticket) < 0 && ticketStands(other, view.now) && standsInTheWay(other, request.wants),
-  ).length;
+  const ahead = waiting.filter((other) => byNumber(other, ticket) < 0).length;
   const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, contention };
   if (isFresh && lapsed.length === 0) return { result, changes: null };
   const refreshed = [{ ...ticket, refreshedAt: view.now }];
@@ -73,16 +73,26 @@ export function reportContention(
   near: Neighbourhood,
   wants: readonly Want[],
   holders: readonly Grant[],
-  mine: Ticket | null,
+): Contention {
+  return report(view, wants, holders, waitingWith(near, wants, null, view.now));
+}
+
+/** The others in line who stand in the way of these wants, or behind them. */
+function waitingWith(near: Neighbourhood, wants: readonly Want[], mine: Ticket | null, now: Instant): Ticket[] {
+  return near.tickets.filter((ticket) => ticket !== mine && ticketStands(ticket, now) && standsInTheWay(ticket, wants));
+}
+
+function report(
+  view: LedgerView,
+  wants: readonly Want[],
+  holders: readonly Grant[],
+  waiting: readonly Ticket[],
 ): Contention {
   const first = holders[0];
   const blocked =
     first === undefined
       ? undefined
       : wants.find((want) => want.resource === first.resource || conflictNode(first, want) !== null);
-  const waiting = near.tickets.filter(
-    (ticket) => ticket !== mine && ticketStands(ticket, view.now) && standsInTheWay(ticket, wants),
-  );
   const resource = blocked?.resource ?? wants[0]?.resource;
   if (resource === undefined) throw new RangeError("a request wants at least one key");
   return contentionReport(resource, holders, waiting, view.now);

@@ -1,0 +1,76 @@
+/**
+ * Proof files of other processes, kept open: in a line the same few processes are looked at and woken again and again, and
+ * opening a file costs more than either.
+ *
+ * A file is kept by its identity, so it is the one a record meant, whatever its name stands for by now. That a process
+ * lives is taken from it; that one is dead is proven by name and identity, as everywhere.
+ */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { tryLockShared, unlock } from "./kernel-lock.js";
+import { identityOf, type Life, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
+
+const MOST_OPEN = 64;
+
+export class KnownProofs {
+  readonly #dir: string;
+  /** Descriptors by identity, the oldest first. */
+  readonly #files = new Map<string, number>();
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  life(nonce: string, identity: string): Life {
+    return this.#isHeld(nonce, identity) ? "alive" : probeLife(this.#dir, nonce, identity);
+  }
+
+  /** False when its process cannot be told: it polls, or is gone. */
+  wake(nonce: string, identity: string): boolean {
+    try {
+      writeSync(this.#open(nonce, identity), "\n", WAKE_BYTE_AT);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  close(): void {
+    for (const fd of this.#files.values()) closeSync(fd);
+    this.#files.clear();
+  }
+
+  #isHeld(nonce: string, identity: string): boolean {
+    try {
+      const fd = this.#open(nonce, identity);
+      if (!tryLockShared(fd)) return true;
+      unlock(fd);
+    } catch {
+      // Gone, or not to be opened for writing: looked at by name.
+    }
+    this.#forget(identity);
+    return false;
+  }
+
+  #open(nonce: string, identity: string): number {
+    const known = this.#files.get(identity);
+    if (known !== undefined) return known;
+    const fd = openSync(join(this.#dir, nonce), "r+");
+    if (identityOf(fd) !== identity) {
+      closeSync(fd);
+      throw new Error(`${nonce} is another file now`);
+    }
+    for (const oldest of this.#files.keys()) {
+      if (this.#files.size < MOST_OPEN) break;
+      this.#forget(oldest);
+    }
+    this.#files.set(identity, fd);
+    return fd;
+  }
+
+  #forget(identity: string): void {
+    const fd = this.#files.get(identity);
+    if (fd !== undefined) closeSync(fd);
+    this.#files.delete(identity);
+  }
+}

@@ -1,0 +1,58 @@
+/** A process looks at a tree's folder once a step, and at its files only when a name there was changed. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Holdfast, openHoldfast } from "../../../src/index.js";
+
+/** After this the names of a folder count as settled. */
+const SETTLED_MS = 60;
+
+describe("a tree whose names have not changed for a while", () => {
+  let root: string;
+  let one: Holdfast;
+  let other: Holdfast;
+
+  beforeEach(async () => {
+    root = mkdtempSync(join(tmpdir(), "holdfast-names-"));
+    one = await openHoldfast({ store: `file:${root}`, owner: "agent:one" });
+    other = await openHoldfast({ store: `file:${root}`, owner: "agent:other" });
+    for (const holdfast of [one, other]) await (await holdfast.acquire("shop")).release();
+    await sleep(SETTLED_MS);
+    for (const holdfast of [one, other]) await (await holdfast.acquire("shop")).release();
+  });
+  afterEach(async () => {
+    await one.close();
+    await other.close();
+    rmSync(root, { recursive: true });
+  });
+
+  it("LOCK-1: shows what another has written in place", async () => {
+    const lease = await other.acquire("shop");
+    expect(await one.tryAcquire("shop")).toBeNull();
+    await lease.release();
+    expect((await one.acquire("shop")).fencingToken).toBeGreaterThan(lease.fencingToken);
+  });
+
+  it("LOCK-1: shows what another has written in its place", async () => {
+    await other.acquire("shop", { detached: true });
+    expect(await one.tryAcquire("shop")).toBeNull();
+  });
+
+  it("STORE-2: is missed by everybody when its record is taken away by hand", async () => {
+    const held = await one.acquire("shop");
+    await sleep(SETTLED_MS);
+    await other.tryAcquire("shop");
+    rmSync(join(root, "locks", "shop", "tree.json"));
+    await expect(other.acquire("shop")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
+    await expect(held.commit(() => "written")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
+  });
+
+  it("LOCK-1: lets two in who would meet at another guard only one after the other", async () => {
+    rmSync(join(root, "locks", "shop", "guard"));
+    const lease = await one.acquire("shop");
+    expect(await other.tryAcquire("shop")).toBeNull();
+    await lease.release();
+  });
+});

@@ -1,0 +1,72 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { KnownProofs } from "../../src/support/known-proofs.js";
+import { newNonce, openProofOfLife, type ProofOfLife, WAKE_BYTE_AT } from "../../src/support/proof-of-life.js";
+import { startProving } from "./proving-process.js";
+
+let dir: string;
+let known: KnownProofs;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "holdfast-known-"));
+  known = new KnownProofs(dir);
+});
+afterEach(() => {
+  known.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const prove = (): ProofOfLife => openProofOfLife(dir, newNonce(), {});
+const lifeOf = ({ nonce, identity }: Pick<ProofOfLife, "nonce" | "identity">) => known.life(nonce, identity);
+
+describe("proofs kept open", () => {
+  it("STALE-2: a killed process is dead at once, also to one who has looked before; a stopped one lives", async () => {
+    const process = await startProving(dir);
+    expect([lifeOf(process), lifeOf(process)]).toEqual(["alive", "alive"]);
+    await process.kill("SIGSTOP");
+    expect(lifeOf(process)).toBe("alive");
+    await process.kill("SIGKILL");
+    expect([lifeOf(process), lifeOf(process)]).toEqual(["dead", "dead"]);
+  });
+
+  it("STALE-2: one that was given up proves nothing, though its file is still open here", () => {
+    const proof = prove();
+    expect(lifeOf(proof)).toBe("alive");
+    proof.close();
+    expect(lifeOf(proof)).toBe("unknown");
+  });
+
+  it("STALE-2: another file of that name proves nothing, and the right one still does under any name", () => {
+    const proof = prove();
+    copyFileSync(proof.path, `${proof.path}.copy`);
+    renameSync(proof.path, `${proof.path}.moved`);
+    renameSync(`${proof.path}.copy`, proof.path);
+    expect(lifeOf(proof)).toBe("unknown");
+    renameSync(`${proof.path}.moved`, proof.path);
+    expect(lifeOf(proof)).toBe("alive");
+    rmSync(proof.path);
+    expect(lifeOf(proof)).toBe("alive");
+    proof.close();
+  });
+
+  it("LOCK-12: whoever is to be woken finds its byte written; one that is gone is not told", () => {
+    const proof = prove();
+    const before = readFileSync(proof.path);
+    expect(known.wake(proof.nonce, proof.identity)).toBe(true);
+    expect(readFileSync(proof.path)).toEqual(before);
+    expect(before[WAKE_BYTE_AT]).toBe("\n".charCodeAt(0));
+    expect(known.wake(newNonce(), "1:2:3")).toBe(false);
+    proof.close();
+  });
+
+  it.runIf(process.platform === "linux")("STORE-6: however many are looked at, few stay open", () => {
+    const open = () => readdirSync("/proc/self/fd").length;
+    const proofs = Array.from({ length: 150 }, prove);
+    const before = open();
+    for (const proof of proofs) expect(lifeOf(proof)).toBe("alive");
+    expect(open() - before).toBeLessThanOrEqual(64);
+    for (const proof of proofs) proof.close();
+  });
+});

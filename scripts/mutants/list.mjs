@@ -73,8 +73,8 @@ export const MUTANTS = [
     name: "dead-heart-thread",
     about: "a heart thread that broke down is kept for the next heart",
     file: "src/lease/thread-heart.ts",
-    find: "if (!hasEnded) keepIdle(worker);",
-    replace: "keepIdle(worker);",
+    find: "if (!hasEnded) idle.push(worker);",
+    replace: "idle.push(worker);",
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "could not start" },
   },
   {

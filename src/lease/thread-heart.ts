@@ -62,7 +62,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     if (worker === undefined) {
       const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
       worker = idle.pop();
-      if (worker === undefined) worker = new Worker(THREAD, { workerData, stdout: false, stderr: false });
+      if (worker === undefined) worker = startThread(workerData);
       else order(workerData);
       worker.unref();
       worker.on("message", hear);
@@ -144,7 +144,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       if (worker === undefined || hasFailed) return;
       const hasEnded = await untilIdle(worker);
       worker.off("message", hear).off("error", fail).unref();
-      if (!hasEnded) keepIdle(worker);
+      if (!hasEnded) idle.push(worker);
     },
   };
 }
@@ -157,12 +157,12 @@ const THREAD = new URL("./heart-thread.js", import.meta.url);
  */
 const idle: Worker[] = [];
 
-function keepIdle(worker: Worker): void {
-  idle.push(worker);
+function startThread(workerData: HeartThreadSetup): Worker {
+  const worker = new Worker(THREAD, { workerData, stdout: false, stderr: false });
   const forget = (): void => {
     if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
   };
-  worker.on("error", forget).on("exit", forget);
+  return worker.on("error", forget).on("exit", forget);
 }
 
 /** True when the thread has ended instead: it could not start, or broke down. */

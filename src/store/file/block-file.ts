@@ -116,6 +116,7 @@ export class BlockFile<T> {
   /** Once the new file is in place nothing that fails here may undo that: it is opened when it is next read. */
   #replace(bytes: Buffer, durable: boolean): void {
     replaceFile(this.path, bytes, durable);
+    this.#namedIn = -1;
     try {
       this.#look();
     } catch {

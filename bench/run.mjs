@@ -10,6 +10,7 @@ import { killed } from "./lines/killed.mjs";
 import { postgres } from "./lines/postgres.mjs";
 import { publish } from "./lines/publish.mjs";
 import { snapshots } from "./lines/snapshots.mjs";
+import { snapshotsMemory } from "./lines/snapshots-memory.mjs";
 import { startUp } from "./lines/start-up.mjs";
 import { uncontended } from "./lines/uncontended.mjs";
 import { misses, show } from "./table.mjs";
@@ -24,6 +25,7 @@ const LINES = {
   publish,
   board,
   snapshots,
+  "snapshots-memory": snapshotsMemory,
   jobs,
   "jobs-postgres": jobsOnPostgres,
   postgres,

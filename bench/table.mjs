@@ -26,6 +26,7 @@ function holds({ ratio, goal }) {
 
 function ratioText({ ratio, unit = "" }) {
   if (ratio === null) return "";
+  if (ratio.low === ratio.high) return `${digits(ratio.value)}${unit}`;
   return `${digits(ratio.value)}${unit} (${digits(ratio.low)}–${digits(ratio.high)})`;
 }
 

@@ -31,11 +31,15 @@ function leaseText(seconds: number): string {
   return seconds > 0 ? `${span(seconds)} left, unless it is renewed` : "over, but it may not be taken yet";
 }
 
+function waitText(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : span(ms / 1000);
+}
+
 /** One line for the message: the details follow below it. */
 export function contentionHeadline(code: string, details: Readonly<Record<string, unknown>>): string | null {
   const contention = details.contention as Contention | undefined;
   if (contention?.type !== "LOCK_CONTENTION" || contention.holders.length === 0) return null;
   if (code === "E_LOCK_CONFLICT") return `${contention.resource} is not free`;
-  const waitedMs = typeof details.waited_ms === "number" ? ` within ${span(details.waited_ms / 1000)}` : "";
+  const waitedMs = typeof details.waited_ms === "number" ? ` within ${waitText(details.waited_ms)}` : "";
   return code === "E_LOCK_TIMEOUT" ? `${contention.resource} was not free${waitedMs}` : null;
 }

@@ -25,7 +25,7 @@ export function showError(error: unknown, command: string, screen: Screen, words
     return exit;
   }
   if (error instanceof Interrupted) return exit;
-  writeError(`${textOf(failure, screen)}\n`);
+  writeError(`${textOf(failure, screen, words)}\n`);
   if (exit === BUG && error instanceof Error) writeError(`${error.stack ?? error.message}\n`);
   return exit;
 }
@@ -42,8 +42,16 @@ function failureOf(error: unknown, command: string, words: readonly string[]): r
   return [{ code: "E_INTERNAL", message, retryable: false, details: {}, next }, BUG];
 }
 
-function textOf({ code, message, details, next }: Failure, screen: Screen): string {
-  const lines = [`${screen.paint("red", "holdfast:")} ${contentionHeadline(code, details) ?? message}`];
+/** The library names its option (`ttl: …`); who typed it knows it as `--ttl`. */
+function asTyped(message: string, { field }: Failure["details"], words: readonly string[]): string {
+  const flag = `--${field}`;
+  const isTyped = words.some((word) => word === flag || word.startsWith(`${flag}=`));
+  return isTyped && message.startsWith(`${field}: `) ? `--${message}` : message;
+}
+
+function textOf({ code, message, details, next }: Failure, screen: Screen, words: readonly string[]): string {
+  const headline = contentionHeadline(code, details) ?? asTyped(message, details, words);
+  const lines = [`${screen.paint("red", "holdfast:")} ${headline}`];
   lines.push(...contentionLines(details, screen.width));
   if (next.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...next.map((step) => `  ${step}`));
   return lines.join("\n");

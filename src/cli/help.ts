@@ -4,7 +4,7 @@ import type { Outcome } from "./context.js";
 import type { Parsed } from "./parse.js";
 import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, GROUPS } from "./row.js";
 import type { Screen } from "./screen.js";
-import { columns, wrap } from "./text.js";
+import { columns, wrap, wrapWords } from "./text.js";
 
 export function version(): Outcome {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -49,7 +49,7 @@ export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">)
   const { paint, width } = screen;
   const name = `holdfast ${row.name}`;
   const title = wrap(`${name} — ${row.summary}`, width, 2).replace(name, paint("bold", name));
-  const parts = [title, wrap(`usage: ${usageOf(row)}`, width, 2)];
+  const parts = [title, wrapWords(["usage:", ...usageWords(row)], width, 2)];
   for (const paragraph of row.about ?? []) parts.push(wrap(paragraph, width, 0));
   const args = [...(row.args ?? []), ...(row.rest === undefined ? [] : [row.rest])];
   if (args.length > 0)
@@ -70,13 +70,18 @@ export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">)
 
 /** `holdfast lock acquire KEY… [--mode MODE]`. */
 export function usageOf(row: Omit<CommandRow, "load">): string {
+  return usageWords(row).join(" ");
+}
+
+/** Each with what belongs to it: `[--mode MODE]` is one. */
+function usageWords(row: Omit<CommandRow, "load">): string[] {
   const args = (row.args ?? []).map((arg) => {
     const name = arg.many ? `${arg.name}…` : arg.name;
     return arg.optional ? `[${name}]` : name;
   });
   const flags = (row.flags ?? []).map((flag) => (flag.required ? flagForm(flag) : `[${flagForm(flag)}]`));
   const rest = row.rest === undefined ? [] : row.rest.optional ? [`[-- ${row.rest.name}]`] : [`-- ${row.rest.name}`];
-  return ["holdfast", row.name, ...args, ...flags, ...rest].join(" ");
+  return ["holdfast", row.name, ...args, ...flags, ...rest];
 }
 
 const VALUES = { text: "TEXT", duration: "DURATION", integer: "N", pairs: "NAME=VALUE", time: "TIME" } as const;

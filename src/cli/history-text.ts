@@ -2,7 +2,7 @@
 import type { SnapshotInfo } from "../worktree/descriptor.js";
 import { clockTime } from "./moments.js";
 import type { Screen } from "./screen.js";
-import { size } from "./worktrees.js";
+import { size } from "./text.js";
 
 /** `heads` are the snapshots that worktrees stand on, by id. */
 export function historyText(

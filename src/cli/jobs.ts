@@ -1,4 +1,5 @@
 /** What the commands of jobs share: opening them, and how a job is shown. */
+import { COMMANDS } from "../jobs/define.js";
 import type { JobRecord, Jobs } from "../jobs/index.js";
 import { invalidArgument } from "../support/errors.js";
 import type { Context, Outcome } from "./context.js";
@@ -31,8 +32,15 @@ export function jobOutcome(verb: string, job: JobRecord): Outcome {
 function remarksOn({ id, error, unmet_needs: unmet }: JobRecord): string[] {
   return [
     ...(error === null ? [] : [`job ${id}: ${error.message} (${error.code})`]),
-    ...(unmet.length === 0 ? [] : [`job ${id}: no worker that is there has ${unmet.join(", ")}`]),
+    ...(unmet.length === 0 ? [] : [`job ${id}: ${unmetText(unmet)}`]),
   ];
+}
+
+/** A job that is a command needs a worker that runs such, which is what `holdfast worker` does. */
+function unmetText(unmet: readonly string[]): string {
+  if (!unmet.includes(COMMANDS)) return `no worker that is there has ${unmet.join(", ")}`;
+  const has = unmet.filter((label) => label !== COMMANDS).map((label) => ` --has ${label}`);
+  return `no worker is there to run it; start one: holdfast worker${has.join("")}`;
 }
 
 const JOBS: readonly Column<JobRecord>[] = [
@@ -42,14 +50,13 @@ const JOBS: readonly Column<JobRecord>[] = [
   { title: "KIND", cell: (job) => job.kind, least: 8 },
   { title: "MAP", cell: (job) => job.map ?? "", drop: 4, least: 6 },
   { title: "TRIES", cell: (job) => `${job.attempts}/${job.max_attempts}`, align: "right", drop: 3 },
-  { title: "ABOUT", cell: aboutOf, drop: 2, least: 10 },
+  { title: "ABOUT", cell: (job) => aboutOf(job) || job.unmet_needs.join(" "), drop: 2, least: 10 },
 ];
 
 function aboutOf(job: JobRecord): string {
   if (job.cron !== null) return `${job.cron}, next ${job.run_at}`;
   if (job.error !== null && job.state !== "running") return job.error.message;
-  if (job.progress !== null) return JSON.stringify(job.progress);
-  return job.unmet_needs.length === 0 ? "" : `nobody has ${job.unmet_needs.join(" ")}`;
+  return job.progress === null ? "" : JSON.stringify(job.progress);
 }
 
 export function jobTable(jobs: readonly JobRecord[], screen: Screen): string {
@@ -61,7 +68,8 @@ export function jobProgress(job: JobRecord): string {
   const isRunning = job.state === "running";
   const runsFor = job.started_at === null ? "" : ` for ${span(secondsSince(job.started_at))}`;
   const since = isRunning ? `${runsFor}, try ${job.attempts} of ${job.max_attempts}` : "";
-  const about = isRunning && job.progress === null ? "" : aboutOf(job);
+  const unmet = job.unmet_needs.length === 0 ? "" : unmetText(job.unmet_needs);
+  const about = isRunning && job.progress === null ? "" : aboutOf(job) || unmet;
   return `job ${job.id}: ${job.state}${since}${about === "" ? "" : `, ${about}`}`;
 }
 
@@ -73,8 +81,11 @@ export function jobText(job: JobRecord, screen: Screen): string {
     ["class", job.class],
     ...listed("times", job.cron === null ? [] : [`${job.cron} (${job.time_zone}), next ${job.run_at}`]),
     ...listed("schedule", job.schedule === null ? [] : [String(job.schedule)]),
-    ...listed("nobody has", job.unmet_needs),
-    ...listed("needs", job.needs),
+    ...listed(
+      "needs",
+      job.needs.filter((label) => label !== COMMANDS),
+    ),
+    ...listed("not run", job.unmet_needs.length === 0 ? [] : [unmetText(job.unmet_needs)]),
     ...listed(
       "locks",
       job.locks.map(({ resource, mode }) => `${mode} ${resource}`),

@@ -97,7 +97,8 @@ function unknownFlag(word: string, row: CommandRow | null, known: readonly FlagR
 
 function unknownCommand(plain: readonly string[], table: readonly CommandRow[]): HoldfastError {
   const words = plain.slice(0, 2).join(" ");
-  const below = table.filter((row) => row.name.startsWith(`${plain[0]} `)).map((row) => row.name);
+  const below = table.filter((row) => row.name.startsWith(`${words} `)).map((row) => row.name.slice(words.length + 1));
+  if (below.length > 0) return incomplete(words, below);
   const meant =
     nearest(
       words,
@@ -107,15 +108,18 @@ function unknownCommand(plain: readonly string[], table: readonly CommandRow[]):
       plain[0] ?? "",
       table.map((row) => row.name),
     );
-  const hint =
-    plain.length === 1 && below.length > 0
-      ? `; there are ${below.join(", ")}`
-      : meant === null
-        ? ""
-        : `; did you mean ${meant}?`;
+  const hint = meant === null ? "" : `; did you mean ${meant}?`;
   return new HoldfastError("E_INVALID_ARGUMENT", `there is no command ${JSON.stringify(words)}${hint}`, {
     details: { field: "command" },
-    next: [meant === null || below.length > 0 ? "holdfast --help" : `holdfast ${meant} --help`],
+    next: [meant === null ? "holdfast --help" : `holdfast ${meant} --help`],
+  });
+}
+
+/** Only a group was named. */
+function incomplete(group: string, below: readonly string[]): HoldfastError {
+  return new HoldfastError("E_INVALID_ARGUMENT", `say what to do: ${group} ${below.join(", ")}`, {
+    details: { field: "command" },
+    next: [`holdfast ${group} --help`],
   });
 }
 

@@ -32,6 +32,8 @@ export interface FlagRow {
   /** May be given several times; comes out as a list. */
   readonly repeat?: boolean;
   readonly required?: boolean;
+  /** Of a `time`: `15m` means that long from now on; else that long ago. */
+  readonly isAhead?: boolean;
 }
 
 export interface ArgumentRow {

@@ -1,11 +1,31 @@
-/** Text that fits: wrapped paragraphs and two columns. */
+/** Text that fits: wrapped paragraphs, two columns, things counted. */
+
+/** `1 file`, `2,000 files`. */
+export function count(number: number, thing: string): string {
+  return `${number.toLocaleString("en-US")} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** `12.3 MB`. */
+export function size(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
 
 /** Breaks at spaces; lines after the first are indented by `hang`, all by `indent`. */
 export function wrap(text: string, width: number, hang: number, indent = 0): string {
+  return wrapWords(text.split(" "), width, hang, indent);
+}
+
+/** The same for words that may have spaces in them, at which only what is longer than a line is broken. */
+export function wrapWords(words: readonly string[], width: number, hang: number, indent = 0): string {
   const lines: string[] = [];
   let line = " ".repeat(indent);
   let isEmpty = true;
-  for (const word of text.split(" ")) {
+  const room = width - indent - hang;
+  for (const word of words.flatMap((each) => (each.length > room ? each.split(" ") : [each]))) {
     if (!isEmpty && line.length + 1 + word.length > width) {
       lines.push(line);
       line = " ".repeat(indent + hang);

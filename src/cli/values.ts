@@ -37,13 +37,14 @@ function single(flag: FlagRow, text: string): Value {
   }
 }
 
-/** A moment, as ISO text: given as such, or as how long ago (`15m`). */
+/** A moment, as ISO text: given as such, or as how far from now (`15m`). */
 function timeOf(flag: FlagRow, text: string): string {
   const [, count, unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
   const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-  const ms = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (units[unit] ?? 1);
+  const [sign, meaning] = flag.isAhead ? [1, "that long from now"] : [-1, "that long ago"];
+  const ms = count === undefined ? Date.parse(text) : Date.now() + sign * Number(count) * (units[unit] ?? 1);
   if (!Number.isFinite(ms))
-    throw bad(flag, `${JSON.stringify(text)} is no time; write 2026-01-31T12:00:00Z, or 15m for that long ago`);
+    throw bad(flag, `${JSON.stringify(text)} is no time; write 2026-01-31T12:00:00Z, or 15m for ${meaning}`);
   return new Date(ms).toISOString();
 }
 

@@ -7,6 +7,7 @@ import type { Progress, Worktrees } from "../worktree/worktrees.js";
 import type { Context } from "./context.js";
 import { tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";
+import { count, size } from "./text.js";
 
 /** For commands that change something. */
 export async function openForWriting(context: Context): Promise<Worktrees> {
@@ -109,13 +110,13 @@ export function progressText(
   const isKnown = expectedBytes !== null && expectedBytes > 0;
   const share = isKnown ? bytes / expectedBytes : 0;
   const left = isKnown && rate > 0 ? [`${span(Math.max(0, expectedBytes - bytes) / rate)} left`] : [];
-  const count = files === 1 ? "1 file" : `${files.toLocaleString("en-US")} files`;
   const percent = isKnown ? ` ${Math.round(Math.min(1, share) * 100)} %` : "";
+  const read = count(files, "file");
   const lines = [
-    `${verb}${isKnown ? ` ${bar(share)}` : ""} ${[count, size(bytes), `${size(rate)}/s`, ...left].join(", ")}`,
-    `${verb}${percent} ${[count, `${size(rate)}/s`, ...left].join(", ")}`,
+    `${verb}${isKnown ? ` ${bar(share)}` : ""} ${[read, size(bytes), `${size(rate)}/s`, ...left].join(", ")}`,
+    `${verb}${percent} ${[read, `${size(rate)}/s`, ...left].join(", ")}`,
     `${verb}${percent} ${[`${size(rate)}/s`, ...left].join(", ")}`,
-    `${verb}${percent || ` ${count}`}`,
+    `${verb}${percent || ` ${read}`}`,
   ];
   return lines.find((line) => line.length <= room) ?? `${verb}${percent}`.slice(0, room);
 }
@@ -125,13 +126,4 @@ const BAR = 20;
 function bar(share: number): string {
   const filled = Math.round(Math.min(1, share) * BAR);
   return `[${"#".repeat(filled)}${".".repeat(BAR - filled)}]`;
-}
-
-/** `12.3 MB`. */
-export function size(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }

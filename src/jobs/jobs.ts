@@ -174,6 +174,9 @@ export class Jobs {
 }
 
 function found(id: number, job: JobRecord | null): JobRecord {
-  if (job === null) throw new HoldfastError("E_NOT_FOUND", `there is no job ${id}`, { details: { job: id } });
-  return job;
+  if (job !== null) return job;
+  throw new HoldfastError("E_NOT_FOUND", `there is no job ${id}`, {
+    details: { job: id },
+    next: ["holdfast job list"],
+  });
 }

@@ -210,7 +210,9 @@ export function ioError(error: unknown, doing: string, path: string): HoldfastEr
       ? [`Check the permissions of ${path} for this user.`]
       : errno === "ENOSPC" || errno === "EDQUOT"
         ? ["Free some space, then try again."]
-        : undefined;
+        : errno === "ENOENT"
+          ? [`Check that ${path} is there, and its spelling.`]
+          : undefined;
   return new HoldfastError("E_IO", `cannot ${doing} ${path}: ${errno}`, {
     cause: error,
     details: { path, errno },

@@ -29,10 +29,12 @@ describe("words", () => {
     expect(parse(["lock", "status", "--", "--odd"], TABLE).args.get("KEY")).toEqual(["--odd"]);
   });
 
-  it("--wait 0 is a duration too, and times may be said as how long ago", () => {
+  it("--wait 0 is a duration too, and times may be said as how long ago, or in how long", () => {
     expect(parse(["lock", "acquire", "a", "--wait", "0"], TABLE).flags.get("wait")).toBe("0ms");
     const since = parse(["audit", "list", "--since", "1h"], TABLE).flags.get("since");
     expect(Date.now() - Date.parse(String(since))).toBeGreaterThanOrEqual(3_600_000);
+    const at = parse(["job", "add", "k", "--project", "p", "--at", "1h"], TABLE).flags.get("at");
+    expect(Date.parse(String(at)) - Date.now()).toBeGreaterThan(3_500_000);
   });
 
   it("may ask for the help of a group", () => {
@@ -60,7 +62,11 @@ describe("CLI-4: usage errors", () => {
     [["lock", "status", "a", "--json=yes"], "--json: takes no value", "holdfast lock status --help"],
     [["completion", "tcsh"], "is none of bash, zsh, fish", "holdfast completion --help"],
     [["lokc", "status", "a"], "did you mean lock status?", "holdfast lock status --help"],
-    [["lock"], "there are lock acquire", "holdfast --help"],
+    [["lock", "aquire", "a"], "did you mean lock acquire?", "holdfast lock acquire --help"],
+    [["lock"], "say what to do: lock acquire, renew", "holdfast lock --help"],
+    [["issue", "dep"], "say what to do: issue dep add, rm", "holdfast issue dep --help"],
+    [["job", "add", "--at", "soon"], "or 15m for that long from now", "holdfast job add --help"],
+    [["audit", "list", "--since", "soon"], "or 15m for that long ago", "holdfast audit list --help"],
     [["frobnicate"], "there is no command", "holdfast --help"],
   ])("%j", (words, message, next) => {
     const error = refusal(...words);

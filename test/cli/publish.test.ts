@@ -19,7 +19,7 @@ describe("publish", PATIENTLY, () => {
     mkdirSync(scene.path("place"));
     const first = scene.holdfast(["publish", "place/out", "--from", "build", "--lock", "site"]);
     expect([await first.finished, first.err]).toEqual([0, ""]);
-    expect(first.out).toContain("2 files, 6 bytes, under site");
+    expect(first.out).toContain("2 files, 6 B, under site");
     writeFileSync(scene.path("build/index"), "three");
     const second = await json(scene, "publish", "place/out", "--from", "build", "--lock", "site");
     expect(second).toMatchObject({
@@ -37,6 +37,8 @@ describe("publish", PATIENTLY, () => {
     writeFileSync(scene.path("place/out/index"), "THREE");
     const verify = await json(scene, "manifest", "verify", "place/out");
     expect(verify).toMatchObject({ exit: 65, answer: { data: { verdict: { bad: [{ path: "index" }] } } } });
+    const misspelt = await json(scene, "manifest", "verify", "place/uot");
+    expect(misspelt).toMatchObject({ exit: 89, answer: { error: { code: "E_NOT_FOUND" } } });
   });
 
   it("PUB-1 CLI-4 refuses another key, a held lock, an old token and a folder around the target", async () => {
@@ -57,6 +59,7 @@ describe("publish", PATIENTLY, () => {
     await lease.release();
     expect(await json(scene, ...base, "--lock", "site", "--token", old)).toMatchObject({ exit: 81 });
     expect(await json(scene, "publish", "place/out", "--from", ".", "--lock", "site")).toMatchObject({ exit: 64 });
+    expect(await json(scene, "publish", "place/out", "--from", "biuld", "--lock", "site")).toMatchObject({ exit: 64 });
     expect(readdirSync(scene.path("place/tmp"))).toEqual([]);
   });
 

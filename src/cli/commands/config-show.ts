@@ -1,4 +1,5 @@
 /** `holdfast config show`: what is in force, and where it comes from. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { withoutPassword } from "../../support/without-password.js";
 import { CONFIG_FILE } from "../../workspace/config.js";
@@ -16,7 +17,7 @@ export async function run(context: Context): Promise<Outcome> {
         ["root", `${root ?? "none"}${sources.root === null ? "" : ` (${sources.root})`}`],
         ["store", `${store} (${sources.store})`],
         ["owner", `${owner} (${sources.owner})`],
-        ["config", file ?? "none"],
+        ["config", file === null ? "none" : existsSync(file) ? file : `${file} (not there)`],
       ];
       for (const [field, value] of Object.entries(config)) rows.push([`  ${field}`, JSON.stringify(value)]);
       return columns(rows, screen.width);

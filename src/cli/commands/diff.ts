@@ -2,7 +2,8 @@
 import type { Difference } from "../../worktree/compare.js";
 import type { Context, Outcome } from "../context.js";
 import type { Screen } from "../screen.js";
-import { openForReading, size } from "../worktrees.js";
+import { size } from "../text.js";
+import { openForReading } from "../worktrees.js";
 
 const SIGNS = {
   added: ["+", "green"],

@@ -1,6 +1,7 @@
 /** `holdfast gc`. */
 import type { Context, Outcome } from "../context.js";
-import { openForWriting, size } from "../worktrees.js";
+import { count, size } from "../text.js";
+import { openForWriting } from "../worktrees.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const worktrees = await openForWriting(context);
@@ -11,6 +12,6 @@ export async function run(context: Context): Promise<Outcome> {
     text: () =>
       removed.bytes === 0 && removed.folders === 0 && removed.staged === 0
         ? "nothing to remove"
-        : `freed ${size(removed.bytes)}: ${removed.folders} snapshots, ${removed.objects} packs, ${removed.staged} unfinished`,
+        : `freed ${size(removed.bytes)}: ${count(removed.folders, "snapshot")}, ${count(removed.objects, "pack")}, ${removed.staged} unfinished`,
   };
 }

@@ -4,8 +4,21 @@ import type { ManifestRecord } from "../../lock/manifest.js";
 import { listManifests, type ManifestListOptions } from "../../publish/manifests.js";
 import { invalidArgument } from "../../support/errors.js";
 import type { Context, Outcome } from "../context.js";
+import { type Column, grid } from "../grid.js";
+import { clockTime } from "../moments.js";
+import { size } from "../text.js";
 
 const DEFAULT_LIMIT = 1_000;
+
+const MANIFESTS: readonly Column<ManifestRecord>[] = [
+  { title: "AT", cell: (each) => clockTime(each.created_at) },
+  { title: "STATE", cell: (each) => each.state },
+  { title: "TARGET", cell: (each) => each.target, least: 16 },
+  { title: "FILES", cell: (each) => each.file_count.toLocaleString("en-US"), align: "right" },
+  { title: "SIZE", cell: (each) => size(each.bytes), align: "right", drop: 2 },
+  { title: "OWNER", cell: (each) => each.owner, least: 8, drop: 1 },
+  { title: "UNDER", cell: (each) => each.resource, least: 10, drop: 3 },
+];
 
 export async function run(context: Context): Promise<Outcome> {
   const { flags, cwd } = context;
@@ -27,7 +40,8 @@ export async function run(context: Context): Promise<Outcome> {
   const next = last === undefined || manifests.length < limit ? null : `${last.created_at}/${last.id}`;
   return {
     data: { manifests, next },
-    text: () => (manifests.length === 0 ? "nothing was published" : manifests.map(lineOf).join("\n")),
+    text: (screen) => (manifests.length === 0 ? "nothing was published" : grid(MANIFESTS, manifests, screen)),
+    notes: next === null ? [] : [`more: --after ${next}`],
   };
 }
 
@@ -37,9 +51,4 @@ function placeOf(text: string | undefined): ManifestListOptions["after"] {
   if (id === undefined || Number.isNaN(Date.parse(created_at)))
     throw invalidArgument("after", "CREATED_AT/ID, as data.next has it");
   return { created_at, id };
-}
-
-function lineOf({ created_at, state, target, file_count, bytes, owner, resource }: ManifestRecord): string {
-  const size = `${file_count} files, ${bytes} bytes`;
-  return `${created_at}  ${state.padEnd(9)}  ${target}  ${size}  ${owner} under ${resource}`;
 }

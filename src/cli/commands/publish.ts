@@ -1,4 +1,5 @@
 /** `holdfast publish TARGET --from DIR`. */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Holdfast } from "../../lease/holdfast.js";
 import { pathKey } from "../../lock/path-key.js";
@@ -8,11 +9,13 @@ import type { Publisher } from "../../publish/publisher.js";
 import { invalidArgument } from "../../support/errors.js";
 import type { Context, Outcome } from "../context.js";
 import { openProgress } from "../progress.js";
+import { count, size } from "../text.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const { flags, cwd, screen } = context;
   const target = resolve(cwd, context.arg("TARGET"));
   const from = resolve(cwd, flags.text("from") ?? "");
+  if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw invalidArgument("from", `${from} is no folder`);
   const key = flags.text("lock") ?? keyOf(context, target);
   const holdfast = await context.openHoldfast();
   const publisher = await publisherOf(context, holdfast, key);
@@ -21,7 +24,7 @@ export async function run(context: Context): Promise<Outcome> {
   const progress = openProgress(screen);
   try {
     const { manifest, replaced } = await publish(publisher, target, (stage) => copyTree(from, stage.path), {
-      onProgress: ({ phase, files, bytes }) => progress.show(`${phase}: ${files} files, ${bytes} bytes`),
+      onProgress: ({ phase, files, bytes }) => progress.show(`${phase}: ${count(files, "file")}, ${size(bytes)}`),
       signal: context.signal,
       ...(wait === undefined ? {} : { wait: wait as `${number}s` }),
       ...(ttl === undefined ? {} : { ttl: ttl as `${number}s` }),
@@ -29,7 +32,7 @@ export async function run(context: Context): Promise<Outcome> {
     return {
       data: { manifest, replaced },
       text: () =>
-        `${screen.paint("green", "published")} ${target}\n${manifest.file_count} files, ${manifest.bytes} bytes, under ${key}, fencing token ${manifest.fencing_token}`,
+        `${screen.paint("green", "published")} ${target}\n${count(manifest.file_count, "file")}, ${size(manifest.bytes)}, under ${key}, fencing token ${manifest.fencing_token}`,
     };
   } finally {
     progress.end();

@@ -11,7 +11,7 @@ export async function run(context: Context): Promise<Outcome> {
   const ways = ["to", "inplace", "resume", "revert"].filter((name) => flags.has(name));
   const [way] = ways;
   if (way === undefined || ways.length > 1)
-    throw invalidArgument("to", "say one of --to DIR, --inplace, --resume NAME, --revert NAME");
+    throw invalidArgument("where", "say one of --to DIR, --inplace, --resume NAME, --revert NAME");
   const worktrees = await openForWriting(context);
   if (way === "resume" || way === "revert") return settle(worktrees, flags.text(way) ?? "", way === "revert");
   const [id] = context.args("ID");

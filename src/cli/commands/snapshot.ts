@@ -1,7 +1,8 @@
 /** `holdfast snapshot [WORKTREE]`. */
 import type { ConsistencyLevel } from "../../worktree/descriptor.js";
 import type { Context, Outcome } from "../context.js";
-import { chooseWorktree, openForWriting, presenting, progressLine, size } from "../worktrees.js";
+import { count, size } from "../text.js";
+import { chooseWorktree, openForWriting, presenting, progressLine } from "../worktrees.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const { flags } = context;
@@ -21,7 +22,7 @@ export async function run(context: Context): Promise<Outcome> {
     return {
       data: taken,
       text: () =>
-        `snapshot ${taken.snapshot_id} of ${name}: ${taken.entries.toLocaleString("en-US")} entries, ${size(taken.bytes)}, ${taken.files_read.toLocaleString("en-US")} files read`,
+        `snapshot ${taken.snapshot_id} of ${name}: ${taken.entries.toLocaleString("en-US")} entries, ${size(taken.bytes)}, ${count(taken.files_read, "file")} read`,
       notes: taken.warnings,
     };
   } finally {

@@ -1,7 +1,8 @@
 /** `holdfast verify [ID | --all]`. */
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { Context, Outcome } from "../context.js";
-import { openForReading, size } from "../worktrees.js";
+import { count, size } from "../text.js";
+import { openForReading } from "../worktrees.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const [id] = context.args("ID");
@@ -12,7 +13,7 @@ export async function run(context: Context): Promise<Outcome> {
     throw new HoldfastError(
       "E_STORE_CORRUPT",
       [
-        `${verdict.findings.length} findings`,
+        count(verdict.findings.length, "finding"),
         ...verdict.findings.map((each) => `  ${each.snapshot_id ?? "-"}  ${each.path}: ${each.problem}`),
       ].join("\n"),
       {
@@ -23,6 +24,6 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: verdict,
     text: () =>
-      `as it was written: ${verdict.snapshots} snapshots, ${verdict.objects.toLocaleString("en-US")} objects, ${size(verdict.bytes)}`,
+      `as it was written: ${count(verdict.snapshots, "snapshot")}, ${count(verdict.objects, "object")}, ${size(verdict.bytes)}`,
   };
 }

@@ -28,7 +28,12 @@ export const JOBS: readonly CommandRow[] = [
       },
       { name: "payload", type: "text", value: "JSON", help: "what it is about, for the program that runs it" },
       { name: "priority", type: "integer", help: "higher goes first, within its project; default 0" },
-      { name: "at", type: "time", help: "not before this time" },
+      {
+        name: "at",
+        type: "time",
+        isAhead: true,
+        help: "not before: 2026-01-31T12:00:00Z, or 15m for that long from now",
+      },
       { name: "delay", type: "duration", help: "not before this long from now" },
       {
         name: "cron",

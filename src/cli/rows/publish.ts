@@ -47,7 +47,9 @@ export const PUBLISH: readonly CommandRow[] = [
     name: "manifest verify",
     group: "publish",
     summary: "read what is published again and compare it with its manifest",
-    about: ["Takes no lock. Exit code 65 when a file is missing, different, or was never published."],
+    about: [
+      "Takes no lock. Exit code 65 when a file is missing, different, or was never published; 89 when nothing was published to TARGET.",
+    ],
     args: [{ name: "TARGET", help: "only this folder", optional: true }],
     examples: [["holdfast manifest verify", "every target"]],
     load: () => import("../commands/manifest-verify.js"),

@@ -23,6 +23,6 @@ export function hookOptions({ flags, env }: Context): HookOptions {
 export function launcherNotes({ launcher }: HookOptions): readonly string[] {
   if (!launcher.isLocal) return [];
   return [
-    "holdfast is not on the PATH, so its place on this machine was written: npm install -g holdfast, then install again to share these files",
+    "holdfast is not on the PATH, so its place on this machine was written; to share these files, install holdfast with npm install -g, then do this again",
   ];
 }

@@ -62,7 +62,7 @@ const FIELDS: Readonly<Record<keyof Config, Check>> = {
   sharedInPlace: (value) => (typeof value === "boolean" ? null : "is to be true or false"),
 };
 
-const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];
+export const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];
 
 /** The configuration of a workspace; empty when it has none. `E_CONFIG` naming the field, `E_IO`. */
 export function readConfig(root: string): Config {

@@ -1,5 +1,5 @@
 /** The table, and everything that is made from it. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { helpOf } from "../../src/cli/help.js";
@@ -7,6 +7,7 @@ import { cliPage } from "../../src/cli/page.js";
 import { parse } from "../../src/cli/parse.js";
 import { GLOBAL_FLAGS } from "../../src/cli/row.js";
 import { TABLE } from "../../src/cli/table.js";
+import { CONFIG_FIELDS } from "../../src/workspace/config.js";
 import { page, ROOT } from "../surface/pages.js";
 
 describe("CLI-1: the table of commands", () => {
@@ -46,8 +47,18 @@ describe("CLI-1: the table of commands", () => {
     expect(page("docs/cli.md")).toBe(cliPage(page("docs/cli-intro.md")));
   });
 
-  it("docs/cli.md has every command, and each name of a `data` field is told", () => {
-    const text = readFileSync(join(ROOT, "docs/cli.md"), "utf8");
-    for (const row of TABLE) expect(text).toContain(`#### \`${row.name}\``);
+  it("docs/cli.md tells of every command what its `data` is, and of every field of the configuration", () => {
+    const [, data = ""] = page("docs/cli-intro.md").split(/^\| command +\| `data`/m);
+    const told = firstCells(data);
+    expect(TABLE.map((row) => row.name).filter((name) => !told.includes(name))).toEqual([]);
+    expect(told.filter((name) => !name.startsWith("--") && !TABLE.some((row) => row.name === name))).toEqual([]);
+    const [, fields = ""] = page("docs/cli-intro.md").split(/^\| field /m);
+    expect(firstCells(fields.split("\n\n", 1)[0] ?? "").sort()).toEqual([...CONFIG_FIELDS].sort());
   });
 });
+
+/** The names in the first column of a Markdown table. */
+function firstCells(table: string): string[] {
+  const cells = [...table.matchAll(/^\| (`[^|]*)/gm)].map(([, cell = ""]) => cell);
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+}

@@ -7,10 +7,10 @@ import type { Screen } from "./screen.js";
 const ENTRIES: readonly Column<AuditEntry>[] = [
   { title: "AT", cell: (entry) => clockTime(entry.at) },
   { title: "EVENT", cell: (entry) => entry.event },
-  { title: "KEY", cell: (entry) => entry.resource, least: 8 },
-  { title: "OWNER", cell: (entry) => entry.owner, least: 8, drop: 2 },
-  { title: "FENCE", cell: (entry) => String(entry.fencing_token ?? ""), align: "right", drop: 3 },
-  { title: "WHY", cell: why, least: 8, drop: 4 },
+  { title: "KEY", cell: (entry) => entry.resource, least: 8, good: 24 },
+  { title: "OWNER", cell: (entry) => entry.owner, least: 8, good: 12, drop: 2 },
+  { title: "FENCE", cell: (entry) => String(entry.fencing_token ?? ""), align: "right", drop: 4 },
+  { title: "WHY", cell: why, least: 8, good: 16, drop: 3, isProse: true },
 ];
 
 export function auditTable(

@@ -5,6 +5,7 @@ import { Interrupted } from "./interrupted.js";
 import { nextSteps } from "./next-steps.js";
 import type { Screen } from "./screen.js";
 import { writeError, writeOut } from "./standard-streams.js";
+import { wrap } from "./text.js";
 
 /** Exit code of a bug in holdfast. */
 const BUG = 70;
@@ -51,8 +52,15 @@ function asTyped(message: string, { field }: Failure["details"], words: readonly
 
 function textOf({ code, message, details, next }: Failure, screen: Screen, words: readonly string[]): string {
   const headline = contentionHeadline(code, details) ?? asTyped(message, details, words);
-  const lines = [`${screen.paint("red", "holdfast:")} ${headline}`];
+  const lines = wrapped(`holdfast: ${headline}`, screen);
+  lines[0] = lines[0]?.replace("holdfast:", screen.paint("red", "holdfast:")) ?? "";
   lines.push(...contentionLines(details, screen.width));
   if (next.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...next.map((step) => `  ${step}`));
   return lines.join("\n");
+}
+
+/** What is read elsewhere keeps its lines. */
+function wrapped(text: string, { isTerminal, width }: Screen): string[] {
+  const lines = text.split("\n");
+  return isTerminal ? lines.flatMap((line) => wrap(line, width, 2).split("\n")) : lines;
 }

@@ -6,9 +6,9 @@ import { clockTime, secondsSince, secondsUntil, span } from "./moments.js";
 import type { Screen } from "./screen.js";
 
 const GRANTS: readonly Column<GrantRecord>[] = [
-  { title: "KEY", cell: (grant) => grant.resource, least: 10 },
+  { title: "KEY", cell: (grant) => grant.resource, least: 10, good: 32 },
   { title: "MODE", cell: (grant) => (grant.mode === "upgradeable" ? "upgr" : grant.mode), drop: 2 },
-  { title: "OWNER", cell: (grant) => grant.owner, least: 8 },
+  { title: "OWNER", cell: (grant) => grant.owner, least: 8, good: 16 },
   { title: "HOST:PID", cell: (grant) => where(grant.holder_id).short, drop: 4, least: 8 },
   { title: "SINCE", cell: (grant) => clockTime(grant.created_at), drop: 3 },
   { title: "LEFT", cell: leftOf, align: "right" },

@@ -9,6 +9,10 @@ export interface Column<Row> {
   readonly drop?: number;
   /** May be shortened down to this many letters. */
   readonly least?: number;
+  /** Columns that may be left out go before this one has fewer letters than this; default `least`. */
+  readonly good?: number;
+  /** Shortened at its end, as sentences are; else in the middle, since keys and names differ at both ends. */
+  readonly isProse?: boolean;
 }
 
 const GAP = 2;
@@ -32,7 +36,7 @@ export function grid<Row>(
       texts
         .map((text, at) => {
           const room = widths[at] ?? 0;
-          const cut = shorten(text, room);
+          const cut = shorten(text, room, shown[at]?.isProse === true);
           return shown[at]?.align === "right" ? cut.padStart(room) : cut.padEnd(room);
         })
         .join(" ".repeat(GAP))
@@ -45,8 +49,7 @@ type Natural<Row> = (column: Column<Row>) => number;
 
 function chooseColumns<Row>(columns: readonly Column<Row>[], natural: Natural<Row>, width: number): Column<Row>[] {
   const shown = [...columns];
-  const needed = (): number =>
-    shown.reduce((sum, column) => sum + Math.min(natural(column), column.least ?? natural(column)) + GAP, -GAP);
+  const needed = (): number => shown.reduce((sum, column) => sum + Math.min(natural(column), good(column)) + GAP, -GAP);
   while (needed() > width) {
     const [last] = shown.filter((column) => column.drop !== undefined).sort((a, b) => (b.drop ?? 0) - (a.drop ?? 0));
     if (last === undefined) break;
@@ -55,26 +58,32 @@ function chooseColumns<Row>(columns: readonly Column<Row>[], natural: Natural<Ro
   return shown;
 }
 
-/** The widest that may be shortened gives first. */
+/** The widest that may be shortened gives first, and no column more than is good before all have given that. */
 function shrink<Row>(shown: readonly Column<Row>[], natural: Natural<Row>, width: number): number[] {
   const widths = shown.map(natural);
   const total = (): number => widths.reduce((sum, each) => sum + each + GAP, -GAP);
-  for (let over = total() - width; over > 0; over = total() - width) {
-    let widest = -1;
-    for (const [at, column] of shown.entries()) {
-      const canGive = column.least !== undefined && (widths[at] ?? 0) > column.least;
-      if (canGive && (widths[at] ?? 0) > (widths[widest] ?? 0)) widest = at;
+  for (const floor of [good, (column: Column<Row>) => column.least ?? Infinity]) {
+    for (let over = total() - width; over > 0; over -= 1) {
+      let widest = -1;
+      for (const [at, column] of shown.entries()) {
+        const canGive = (widths[at] ?? 0) > floor(column);
+        if (canGive && (widths[at] ?? 0) > (widths[widest] ?? 0)) widest = at;
+      }
+      if (widest < 0) break;
+      widths[widest] = (widths[widest] ?? 0) - 1;
     }
-    if (widest < 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
 }
 
-/** Cut in the middle: keys and names differ at both ends. */
-function shorten(text: string, room: number): string {
+/** Below this many letters it gets hard to read. */
+function good<Row>(column: Column<Row>): number {
+  return column.good ?? column.least ?? Infinity;
+}
+
+function shorten(text: string, room: number, isProse: boolean): string {
   if (text.length <= room) return text;
   if (room <= 1) return "…".slice(0, room);
-  const tail = Math.floor((room - 1) / 2);
+  const tail = isProse ? 0 : Math.floor((room - 1) / 2);
   return `${text.slice(0, room - 1 - tail)}…${tail === 0 ? "" : text.slice(-tail)}`;
 }

@@ -9,7 +9,7 @@ const ISSUES: readonly Column<IssueSummary>[] = [
   { title: "ID", cell: (issue) => issue.id, align: "right" },
   { title: "STATE", cell: (issue) => issue.state },
   { title: "PRIO", cell: (issue) => issue.priority, drop: 2 },
-  { title: "TITLE", cell: (issue) => issue.title, least: 12 },
+  { title: "TITLE", cell: (issue) => issue.title, least: 12, good: 36, isProse: true },
   { title: "LABELS", cell: (issue) => issue.labels.join(","), drop: 5, least: 6 },
   { title: "ASSIGNEE", cell: (issue) => issue.assignee ?? "", drop: 3, least: 8 },
   { title: "NEEDS", cell: needsOf, drop: 4, least: 6 },
@@ -63,7 +63,7 @@ const GATES: readonly Column<Gate>[] = [
   { title: "KIND", cell: (gate) => gate.kind },
   { title: "LIMIT", cell: (gate) => (gate.command === null ? "" : `${gate.timeout_s}s`), align: "right", drop: 2 },
   { title: "COMMAND", cell: (gate) => gate.command?.join(" ") ?? "", least: 12 },
-  { title: "ABOUT", cell: (gate) => gate.description, drop: 3, least: 8 },
+  { title: "ABOUT", cell: (gate) => gate.description, drop: 3, least: 8, isProse: true },
 ];
 
 export function gateTable(gates: readonly Gate[], screen: Screen): string {

@@ -50,7 +50,7 @@ const JOBS: readonly Column<JobRecord>[] = [
   { title: "KIND", cell: (job) => job.kind, least: 8 },
   { title: "MAP", cell: (job) => job.map ?? "", drop: 4, least: 6 },
   { title: "TRIES", cell: (job) => `${job.attempts}/${job.max_attempts}`, align: "right", drop: 3 },
-  { title: "ABOUT", cell: (job) => aboutOf(job) || job.unmet_needs.join(" "), drop: 2, least: 10 },
+  { title: "ABOUT", cell: (job) => aboutOf(job) || job.unmet_needs.join(" "), drop: 2, least: 10, isProse: true },
 ];
 
 function aboutOf(job: JobRecord): string {

@@ -41,6 +41,8 @@ export interface Outcome {
   readonly data?: unknown;
   /** For people, on stdout. Called only when it is wanted. */
   readonly text?: (screen: Screen) => string;
+  /** The text is what another program wrote, and goes to the terminal as it is. */
+  readonly isRaw?: boolean;
   /** For people, on stderr: remarks that are no result. */
   readonly notes?: readonly string[];
   /** Default 0. */

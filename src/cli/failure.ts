@@ -3,7 +3,7 @@ import { ERRORS, HoldfastError } from "../support/errors.js";
 import { contentionHeadline, contentionLines } from "./contention-text.js";
 import { Interrupted } from "./interrupted.js";
 import { nextSteps } from "./next-steps.js";
-import type { Screen } from "./screen.js";
+import { harmless, type Screen } from "./screen.js";
 import { writeError, writeOut } from "./standard-streams.js";
 import { wrap } from "./text.js";
 
@@ -21,14 +21,21 @@ interface Failure {
 /** Returns the exit code. */
 export function showError(error: unknown, command: string, screen: Screen, words: readonly string[]): number {
   const [failure, exit] = failureOf(error, command, words);
-  if (screen.json) {
-    writeOut(`${JSON.stringify({ ok: false, command, error: failure })}\n`);
-    return exit;
-  }
+  if (screen.json && wasWritten(`${JSON.stringify({ ok: false, command, error: failure })}\n`)) return exit;
   if (error instanceof Interrupted) return exit;
-  writeError(`${textOf(failure, screen, words)}\n`);
+  writeError(`${harmless(textOf(failure, screen, words))}\n`);
   if (exit === BUG && error instanceof Error) writeError(`${error.stack ?? error.message}\n`);
   return exit;
+}
+
+/** False when standard output takes nothing, which may be the very failure to tell of. */
+function wasWritten(text: string): boolean {
+  try {
+    writeOut(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function failureOf(error: unknown, command: string, words: readonly string[]): readonly [Failure, number] {

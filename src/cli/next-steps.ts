@@ -26,12 +26,22 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     case "E_INVALID_ARGUMENT":
       return error.next.some((step) => step.startsWith("holdfast "))
         ? error.next
-        : [`holdfast ${command} --help`.replace("  ", " ")];
+        : [...keyOfFile(error, words), `holdfast ${command} --help`.replace("  ", " ")];
     case "E_NOT_FOUND":
-      return command === "lock steal" ? [`holdfast lock acquire ${key}`] : error.next;
+      if (command === "lock steal") return [`holdfast lock acquire ${key}`];
+      return command === "lock break" ? ["holdfast lock list"] : error.next;
     default:
       return error.next;
   }
+}
+
+/** Who writes a path where a key belongs means the lock of that file. */
+function keyOfFile({ details }: HoldfastError, words: readonly string[]): readonly string[] {
+  const isAboutKey = typeof details.field === "string" && /^keys?\b/.test(details.field);
+  const isPath = words.some((word) => /^(\/|\.\.?(\/|$))/.test(word));
+  return isAboutKey && isPath
+    ? ["The key of a file is path/ and its path below the workspace, such as path/src/api."]
+    : [];
 }
 
 function takesWait(command: string): boolean {

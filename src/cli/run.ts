@@ -47,14 +47,14 @@ async function carryOut(parsed: Parsed, screen: Screen, ending: Ending): Promise
   return run(createContext(parsed, screen, ending));
 }
 
-function show({ data, text, notes = [], exit = 0 }: Outcome, command: string, screen: Screen): number {
+function show({ data, text, notes = [], exit = 0, isRaw = false }: Outcome, command: string, screen: Screen): number {
   if (screen.json) {
     if (data !== undefined) writeOut(`${JSON.stringify({ ok: true, command, data })}\n`);
     return exit;
   }
   if (screen.quiet) return exit;
   const words = text?.(screen) ?? "";
-  if (words !== "") writeOut(words.endsWith("\n") ? words : `${words}\n`);
+  if (words !== "") (isRaw ? writeOut : screen.tell)(words.endsWith("\n") ? words : `${words}\n`);
   for (const note of notes) screen.say(note);
   return exit;
 }

@@ -12,12 +12,29 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
+/** What follows ESC where `paint` has written it. */
+const PAINTED = /^\[(?:1|2|22|3[1236]|39)m/;
+
+/** Whoever wrote a title or a reason must not draw on the terminal of who reads it: what would is shown, as `␛`. */
+export function harmless(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (letter, at: number) => {
+    const isMeant =
+      "\n\t".includes(letter) ||
+      (letter === "\r" && text[at + 1] === "\n") ||
+      (letter === "\u001b" && PAINTED.test(text.slice(at + 1, at + 5)));
+    const code = letter.charCodeAt(0);
+    return isMeant ? letter : code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
+  });
+}
+
 export interface Screen {
   readonly width: number;
   readonly isTerminal: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
   paint(style: Style, text: string): string;
+  /** A result for people. */
+  tell(text: string): void;
   /** One line of a stream: JSON with `--json`, else the text; nothing with `--quiet` alone. */
   stream(data: unknown, text: () => string): void;
   /** Words that are no result: stderr, unless `--quiet` or `--json`. */
@@ -41,7 +58,9 @@ const WIDTH_ELSEWHERE = 120;
 export function createScreen({ json, quiet, noColor, env }: ScreenFacts): Screen {
   const onTerminal = isTerminal(1);
   const hasColor = onTerminal && !noColor && !env.NO_COLOR && env.TERM !== "dumb";
+  const tell = (text: string): void => writeOut(onTerminal ? harmless(text) : text);
   return {
+    tell,
     get width() {
       const columns = onTerminal ? process.stdout.columns || 80 : Number(env.COLUMNS) || WIDTH_ELSEWHERE;
       return Math.min(WIDEST, Math.max(NARROWEST, columns));
@@ -52,10 +71,10 @@ export function createScreen({ json, quiet, noColor, env }: ScreenFacts): Screen
     paint: (style, text) => (hasColor ? `\u001b[${CODES[style][0]}m${text}\u001b[${CODES[style][1]}m` : text),
     stream(data, text) {
       if (json) writeOut(`${JSON.stringify(data)}\n`);
-      else if (!quiet) writeOut(`${text()}\n`);
+      else if (!quiet) tell(`${text()}\n`);
     },
     say(text) {
-      if (!json && !quiet) writeError(`${text}\n`);
+      if (!json && !quiet) writeError(`${harmless(text)}\n`);
     },
     write: writeOut,
   };

@@ -4,16 +4,28 @@
  */
 import { fstatSync, readSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { ioError } from "../support/errors.js";
 
 const PAUSE_MS = 1;
 
-/** Returns when all of it is written. A reader that went away (`| head`) ends the process quietly. */
+/** Returns when all of it is written. A reader that went away (`| head`) ends the process quietly. `E_IO`. */
 export function writeOut(text: string): void {
-  if (!writeAll(1, text)) process.exit(0);
+  let isRead: boolean;
+  try {
+    isRead = writeAll(1, text);
+  } catch (error) {
+    throw ioError(error, "write to", "standard output");
+  }
+  if (!isRead) process.exit(0);
 }
 
+/** As much of it as can be written: there is no other place to tell of a failure. */
 export function writeError(text: string): void {
-  writeAll(2, text);
+  try {
+    writeAll(2, text);
+  } catch {
+    // Closed, or its disk is full.
+  }
 }
 
 /** Standard input to its end; empty when it is closed, and when a person sits behind it. */

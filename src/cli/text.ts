@@ -1,8 +1,8 @@
 /** Text that fits: wrapped paragraphs, two columns, things counted. */
 
 /** `1 file`, `2,000 files`. */
-export function count(number: number, thing: string): string {
-  return `${number.toLocaleString("en-US")} ${thing}${number === 1 ? "" : "s"}`;
+export function count(number: number, thing: string, things = `${thing}s`): string {
+  return `${number.toLocaleString("en-US")} ${number === 1 ? thing : things}`;
 }
 
 /** `12.3 MB`. */

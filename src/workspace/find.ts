@@ -9,7 +9,7 @@ import { hostname } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { parseOwner } from "../lease/options.js";
 import type { HoldfastOptions } from "../open-holdfast.js";
-import { HoldfastError } from "../support/errors.js";
+import { HoldfastError, ioError } from "../support/errors.js";
 import { userName } from "../support/machine.js";
 import { withoutPassword } from "../support/without-password.js";
 import { type Config, readConfig } from "./config.js";
@@ -94,9 +94,20 @@ function rootOf(said: Said, cwd: string, env: NodeJS.ProcessEnv, mayBeNone: bool
 /** A deliverable's folder keeps a `.holdfast/` of its own, and is no workspace for that. */
 function isWorkspace(root: string): boolean {
   const home = join(root, HOME);
-  if (statSync(home, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  if (!isFolder(home)) return false;
   if (existsSync(join(home, "workspace.json")) || existsSync(join(home, "holdfast.db"))) return true;
   return !existsSync(join(root, "_LOCK.json")) && !existsSync(join(root, "_LOCK.log.jsonl"));
+}
+
+/** `E_IO` where nobody may look. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOTDIR") return false;
+    throw code === "EACCES" ? ioError(error, "look at", path) : error;
+  }
 }
 
 function storeOf(named: string | undefined, cwd: string, root: string | null, config: Config): string {

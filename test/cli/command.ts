@@ -1,5 +1,5 @@
 /** The real command in a process of its own, with a workspace, a home and an environment of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,16 +50,30 @@ export class Scene {
   }
 
   start(words: readonly string[], { env = {}, cwd = this.root, preload, uid }: Options = {}): ChildProcess {
-    const { PATH = "" } = process.env;
     const child = spawn(process.execPath, [...(preload === undefined ? [] : ["--require", preload]), MAIN, ...words], {
       cwd,
-      env: { PATH, HOME: this.dir, XDG_STATE_HOME: this.state, ...env },
+      env: { ...this.#env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
     this.#started.add(child);
     child.once("exit", () => this.#started.delete(child));
     return child;
+  }
+
+  /** A line of a shell, to which `"$0" "$1"` is the command and the words stand behind that. */
+  inShell(line: string, words: readonly string[]): Result {
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", line, process.execPath, MAIN, ...words], {
+      cwd: this.root,
+      env: this.#env,
+      encoding: "utf8",
+    });
+    return { exit: status, stdout, stderr };
+  }
+
+  get #env(): NodeJS.ProcessEnv {
+    const { PATH = "" } = process.env;
+    return { PATH, HOME: this.dir, XDG_STATE_HOME: this.state };
   }
 
   async run(words: readonly string[], options?: Options): Promise<Result> {

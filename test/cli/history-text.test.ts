@@ -10,6 +10,7 @@ const screen = (isTerminal: boolean): Screen => ({
   json: false,
   quiet: false,
   paint: (_style, text) => text,
+  tell: () => undefined,
   stream: () => undefined,
   say: () => undefined,
   write: () => undefined,

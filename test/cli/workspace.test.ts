@@ -1,9 +1,11 @@
 /** Finding the workspace, its configuration, and one document whatever happens. */
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/index.js";
 import { findWorkspace } from "../../src/workspace/find.js";
+import { HAS_TERMINALS } from "../runtime/terminal.js";
 import { openScene, type Scene } from "./command.js";
 
 let scene: Scene;
@@ -29,6 +31,11 @@ function refusal(action: () => unknown): HoldfastError {
 }
 
 describe("CLI-1: which workspace, store and owner", () => {
+  it("is no file", () => {
+    const file = join(place("a-file", {}), "holdfast.config.json");
+    expect(refusal(() => findWorkspace({ root: file }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
+  });
+
   it("is the nearest folder upwards with .holdfast/, and the flag beats the environment beats the configuration", () => {
     const root = place("nested", { store: "sqlite:locks/l.db", owner: "service:config" });
     mkdirSync(join(root, "a/b"), { recursive: true });
@@ -183,8 +190,24 @@ describe("CLI-2: one document, whatever happens", () => {
     expect([exit, stdout, stderr.includes("This is a bug in holdfast")]).toEqual([70, "", true]);
   });
 
+  it.each([
+    ["config", "show"],
+    ["config", "show", "--json"],
+    ["lock", "acquire", "a b", "--json"],
+  ])("%s %s %s: says so on stderr when standard output takes nothing", (...words) => {
+    const line = `exec "$0" "$@" > /dev/full`;
+    const { exit, stderr } = scene.inShell(line, words);
+    expect([exit, stderr.startsWith("holdfast: ")]).toEqual([words.length === 4 ? 64 : 74, true]);
+  });
+
+  it.runIf(HAS_TERMINALS)("CLI-5: what others have written does not draw on the terminal", async () => {
+    await scene.data(["issue", "add", "a\u001b[2Jb\u009bc\bd"]);
+    const { stdout } = scene.inShell(`exec script -qec "'$0' '$1' issue list" /dev/null`, []);
+    expect(stdout).toContain("a␛[2Jb\ufffdc␈d");
+    expect((await scene.run(["issue", "list"])).stdout, "elsewhere it is as it is").toContain("a\u001b[2Jb\u009bc\bd");
+  });
+
   it("completion scripts name every command; bash completes", async () => {
-    const { spawnSync } = await import("node:child_process");
     const [bash, fish] = await Promise.all([scene.run(["completion", "bash"]), scene.run(["completion", "fish"])]);
     expect(fish.stdout).toContain("-a acquire");
     const complete = (line: string): string[] => {

@@ -11,6 +11,7 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: { job: id, output, exit_code: result?.exit_code ?? null, signal: result?.signal ?? null },
     text: () => output,
+    isRaw: true,
     notes: output === "" ? [`job ${id} (${job.state}) has no output that was kept`] : [],
   };
 }

@@ -22,7 +22,7 @@ export async function run(context: Context): Promise<Outcome> {
     return {
       data: taken,
       text: () =>
-        `snapshot ${taken.snapshot_id} of ${name}: ${taken.entries.toLocaleString("en-US")} entries, ${size(taken.bytes)}, ${count(taken.files_read, "file")} read`,
+        `snapshot ${taken.snapshot_id} of ${name}: ${count(taken.entries, "entry", "entries")}, ${size(taken.bytes)}, ${count(taken.files_read, "file")} read`,
       notes: taken.warnings,
     };
   } finally {

@@ -1,5 +1,5 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
-import type { HoldfastError } from "../support/errors.js";
+import { ERRORS, type HoldfastError } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
 
 const WAIT_LONGER = "2m";
@@ -30,6 +30,10 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     case "E_NOT_FOUND":
       if (command === "lock steal") return [`holdfast lock acquire ${key}`];
       return command === "lock break" ? ["holdfast lock list"] : error.next;
+    case "E_IO":
+      return typeof error.details.path === "string" && error.next[0] === ERRORS.E_IO.next
+        ? [`Look at its permissions, and at the room on its disk: df ${quoted(error.details.path)}`]
+        : error.next;
     default:
       return error.next;
   }

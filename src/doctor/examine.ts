@@ -13,6 +13,7 @@ import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
 import { boardFiles } from "./checks/board-files.js";
 import { databaseServer } from "./checks/database-server.js";
+import { diskSpace } from "./checks/disk-space.js";
 import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
 import { keptTokens } from "./checks/kept-tokens.js";
@@ -32,6 +33,7 @@ export const CHECKS: readonly Check[] = [
   storeFiles,
   databaseServer,
   fileSystem,
+  diskSpace,
   guardFiles,
   unreadableRecords,
   leftGrants,

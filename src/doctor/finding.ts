@@ -70,6 +70,11 @@ export const FINDINGS = {
     severity: "error",
     meaning: "Other machines can write to the store's file system behind this one's locks.",
   },
+  DISK_FULL: {
+    category: "file-system",
+    severity: "error",
+    meaning: "The store's file system has no room, so nothing is granted, renewed or released.",
+  },
   RECORD_UNREADABLE: {
     category: "locks",
     severity: "error",

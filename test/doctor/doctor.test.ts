@@ -244,6 +244,23 @@ function ignoreConflict(error: unknown): null {
   throw error;
 }
 
+const MAY_MOUNT = process.getuid?.() === 0 && process.platform === "linux";
+
+describe.runIf(MAY_MOUNT).each(KINDS)("a full disk (%s)", (kind) => {
+  it("is found, and is none when there is room again", async () => {
+    const ward = new Ward(kind, { disk: "4m" });
+    await ward.use((one) => one.acquire("before", DETACHED));
+    expect(await ward.codes()).toEqual([]);
+    const large = join(ward.root, "large");
+    expect(() => writeFileSync(large, Buffer.alloc(4 << 20))).toThrow("ENOSPC");
+    await expect(ward.use((one) => one.acquire("after", DETACHED))).rejects.toMatchObject({ code: "E_IO" });
+    expect(await ward.codes()).toEqual(["DISK_FULL"]);
+    rmSync(large);
+    await ward.use((one) => one.acquire("after", DETACHED));
+    expect(await ward.codes()).toEqual([]);
+  });
+});
+
 describe("findings", () => {
   it("each have their line in docs/runbook.md, with what they mean", () => {
     const lines = new Map(

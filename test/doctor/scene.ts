@@ -1,4 +1,5 @@
 /** Workspaces with something wrong, on the file and the SQLite store. */
+import { execFileSync } from "node:child_process";
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -21,11 +22,18 @@ export class Ward {
   readonly root: string;
   readonly kind: Kind;
 
-  constructor(kind: Kind) {
+  /** `disk`: on a disk of its own, of that size. */
+  constructor(kind: Kind, { disk }: { readonly disk?: string } = {}) {
     this.kind = kind;
     this.root = mkdtempSync(join(tmpdir(), "holdfast-doctor-"));
     onTestFinished(() => rmSync(this.root, { recursive: true, force: true }));
+    if (disk !== undefined) this.#mount(disk);
     makeWorkspace(this.root);
+  }
+
+  #mount(size: string): void {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", this.root]);
+    onTestFinished(() => void execFileSync("umount", ["-l", this.root]));
   }
 
   get home(): string {

@@ -25,7 +25,8 @@ export class CommandFailed extends Error {
   readonly result: CommandResult;
 
   constructor(program: string, result: CommandResult) {
-    super(`${program} ended with ${result.signal ?? result.exit_code}: ${result.output.slice(-400).trim()}`);
+    const said = result.output.slice(-400).trim();
+    super(`${program} ended with ${result.signal ?? result.exit_code}${said === "" ? "" : `: ${said}`}`);
     this.result = result;
   }
 }

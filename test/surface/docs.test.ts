@@ -155,6 +155,15 @@ async function compile(folder: string): Promise<void> {
   });
 }
 
+describe("docs/decisions/", () => {
+  it("has an index with every record and its title", () => {
+    const records = readdirSync(join(ROOT, "docs/decisions")).filter((name) => name !== "README.md");
+    const titles = records.map((name) => [name, /^# \d{4} (.*)$/m.exec(page(`docs/decisions/${name}`))?.[1]]);
+    const index = page("docs/decisions/README.md").matchAll(/^\| \[\d{4}\]\((.*?)\) *\| (.*?) *\|/gm);
+    expect([...index].map(([, name, title]) => [name, title])).toEqual(titles.sort());
+  });
+});
+
 describe("pages", () => {
   const pages = [
     ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "AGENTS.md"],

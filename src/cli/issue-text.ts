@@ -3,7 +3,7 @@ import type { Gate, Issue, IssueSummary } from "../board/board.js";
 import type { Outcome } from "./context.js";
 import { type Column, grid } from "./grid.js";
 import type { Screen } from "./screen.js";
-import { columns } from "./text.js";
+import { columns, quoted } from "./text.js";
 
 const ISSUES: readonly Column<IssueSummary>[] = [
   { title: "ID", cell: (issue) => issue.id, align: "right" },
@@ -62,7 +62,7 @@ const GATES: readonly Column<Gate>[] = [
   { title: "GATE", cell: (gate) => gate.name },
   { title: "KIND", cell: (gate) => gate.kind },
   { title: "LIMIT", cell: (gate) => (gate.command === null ? "" : `${gate.timeout_s}s`), align: "right", drop: 2 },
-  { title: "COMMAND", cell: (gate) => gate.command?.join(" ") ?? "", least: 12 },
+  { title: "COMMAND", cell: (gate) => gate.command?.map(quoted).join(" ") ?? "", least: 12 },
   { title: "ABOUT", cell: (gate) => gate.description, drop: 3, least: 8, isProse: true },
 ];
 

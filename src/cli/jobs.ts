@@ -6,7 +6,7 @@ import type { Context, Outcome } from "./context.js";
 import { type Column, grid } from "./grid.js";
 import { secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
-import { columns } from "./text.js";
+import { columns, quoted } from "./text.js";
 
 /** `E_CONFIG` where the store has none. */
 export async function openTheJobs(context: Context): Promise<Jobs> {
@@ -90,7 +90,7 @@ export function jobText(job: JobRecord, screen: Screen): string {
       "locks",
       job.locks.map(({ resource, mode }) => `${mode} ${resource}`),
     ),
-    ...listed("command", job.command === null ? [] : [job.command.join(" ")]),
+    ...listed("command", job.command === null ? [] : [job.command.map(quoted).join(" ")]),
     ["attempts", `${job.attempts} of ${job.max_attempts}`],
     ...listed("error", job.error === null ? [] : [`${job.error.message} (${job.error.code})`]),
     ...listed("progress", job.progress === null ? [] : [JSON.stringify(job.progress)]),

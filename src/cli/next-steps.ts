@@ -1,6 +1,7 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
 import { ERRORS, type HoldfastError } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
+import { quoted } from "./text.js";
 
 const WAIT_LONGER = "2m";
 
@@ -73,8 +74,4 @@ function again(words: readonly string[]): string {
 function shown(word: string): string {
   const [, flag = "", value = word] = /^(--[a-z-]+=)(.*)$/s.exec(word) ?? [];
   return flag + withoutPassword(value);
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** Text that fits: wrapped paragraphs, two columns, things counted. */
+/** Words for people: things counted, words quoted, paragraphs and columns that fit. */
 
 /** `1 file`, `2,000 files`. */
 export function count(number: number, thing: string, things = `${thing}s`): string {
@@ -12,6 +12,11 @@ export function size(bytes: number): string {
   let unit = 0;
   for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** A word as a shell wants it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Breaks at spaces; lines after the first are indented by `hang`, all by `indent`. */

@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import type { ChangePlan, FileChange } from "../hooks/install/change-plan.js";
 import { HoldfastError } from "../support/errors.js";
 import type { Context, Outcome } from "./context.js";
-import type { Screen } from "./screen.js";
+import { harmless, type Screen } from "./screen.js";
 import { readLine, writeError } from "./standard-streams.js";
 import { count } from "./text.js";
 
@@ -38,7 +38,7 @@ export function writeFiles(context: Context, plan: ChangePlan, writing: Writing)
 function askFirst(changes: readonly FileChange[], screen: Screen, yes: string): void {
   const isAnybodyThere = isatty(0) && isatty(2) && !screen.json;
   if (isAnybodyThere) {
-    writeError(`${diffs(changes, screen)}\n\nWrite ${count(changes.length, "file")}? [y/N] `);
+    writeError(`${harmless(diffs(changes, screen))}\n\nWrite ${count(changes.length, "file")}? [y/N] `);
     if (/^y(es)?$/i.test(readLine().trim())) return;
   }
   throw new HoldfastError("E_FORBIDDEN", "nothing was written: these changes need a yes", {

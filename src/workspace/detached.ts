@@ -126,13 +126,11 @@ function sweep(stale: readonly FoundToken[], nowMs: number): void {
 
 function notFound(key: string, owner: string, holder: string | undefined): HoldfastError {
   const who =
-    holder === undefined ? "nobody does" : holder === owner ? "another client of that name does" : `${holder} does`;
-  return new HoldfastError("E_LOCK_NOT_HELD", `${owner} has no detached grant on ${key} here: ${who}`, {
+    holder === undefined ? "nobody holds it" : `${holder === owner ? "another client of that name" : holder} holds it`;
+  const borrow = "Give the lease token with --token if another user or owner took it for you.";
+  return new HoldfastError("E_LOCK_NOT_HELD", `${owner} has no detached grant on ${key} here; ${who}`, {
     details: { resource: key },
-    next: [
-      `holdfast lock status ${key}`,
-      "Give the lease token with --token if another user or owner took it for you.",
-    ],
+    next: [`holdfast lock status ${key}`, ...(holder === undefined ? [] : [borrow])],
   });
 }
 

@@ -19,6 +19,7 @@ import { FINDINGS } from "../../src/doctor/finding.js";
 import { isHoldfastError } from "../../src/index.js";
 import { openTokenFiles } from "../../src/workspace/token-files.js";
 import { openWorktrees } from "../../src/worktree/index.js";
+import { canMount } from "../can-mount.js";
 import { page } from "../surface/pages.js";
 import { boardOf, changeUnfinished } from "./board.js";
 import { KINDS, type Kind, Ward } from "./scene.js";
@@ -244,9 +245,7 @@ function ignoreConflict(error: unknown): null {
   throw error;
 }
 
-const MAY_MOUNT = process.getuid?.() === 0 && process.platform === "linux";
-
-describe.runIf(MAY_MOUNT).each(KINDS)("a full disk (%s)", (kind) => {
+describe.runIf(canMount()).each(KINDS)("a full disk (%s)", (kind) => {
   it("is found, and is none when there is room again", async () => {
     const ward = new Ward(kind, { disk: "4m" });
     await ward.use((one) => one.acquire("before", DETACHED));

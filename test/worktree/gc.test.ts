@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import { openWorktrees } from "../../src/worktree/index.js";
+import { canMount } from "../can-mount.js";
 import { openScene, outlineOf, type Scene } from "./scene.js";
 
 let scene: Scene;
@@ -72,9 +73,7 @@ describe("TREE-9: gc", () => {
   });
 });
 
-const isRoot = process.getuid?.() === 0 && process.platform === "linux" && existsSync("/bin/mount");
-
-describe.runIf(isRoot)("disks", () => {
+describe.runIf(canMount())("disks", () => {
   it("TREE-5 a full disk fails with E_IO, leaves nothing, and works again when there is room", async () => {
     scene = await openScene();
     const disk = join(scene.root, "disk");

@@ -1,6 +1,7 @@
 /** Starting the command of a run, with the terminal's or the caller's own input and output, and the proof of life. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { fstatSync } from "node:fs";
+import { existsSync, fstatSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { terminalPlace } from "../support/process-table.js";
 import { CommandProcesses, type Heritage } from "./command-processes.js";
@@ -77,20 +78,20 @@ async function started(
     child = spawn(line.program, line.args, options);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === excuse) return null;
-    throw failureOf(error, line.program);
+    throw failureOf(error, line);
   }
   const { pid } = child;
   if (pid !== undefined) return Object.assign(child, { pid });
   const error = await new Promise((resolve) => child.once("error", resolve));
-  throw failureOf(error, line.program);
+  throw failureOf(error, line);
 }
 
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
-function failureOf(error: unknown, program: string): StartFailure {
+function failureOf(error: unknown, { program, env }: CommandLine): StartFailure {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT" || code === "ENOTDIR")
+  if (code === "ENOENT" || code === "ENOTDIR" || (code === "EACCES" && !isAnywhere(program, env.PATH)))
     return new StartFailure(
       new HoldfastError("E_NOT_FOUND", `there is no command ${program}`, {
         details: { program },
@@ -108,4 +109,9 @@ function failureOf(error: unknown, program: string): StartFailure {
     );
   const other = ioError(error, "start", program);
   return new StartFailure(other, NOT_EXECUTABLE);
+}
+
+/** The system says EACCES also of what is nowhere, when a folder of PATH may not be looked into. A shell does not. */
+function isAnywhere(program: string, path = ""): boolean {
+  return program.includes("/") || path.split(delimiter).some((folder) => existsSync(join(folder, program)));
 }

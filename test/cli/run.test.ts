@@ -1,7 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { killQuietly, PATIENTLY, RunScene, stateOf, until } from "../runtime/run-scene.js";
 
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const LISTENER = fileURLToPath(new URL("../fixtures/run-listener.mjs", import.meta.url));
 
 describe("run", PATIENTLY, () => {
@@ -66,6 +69,24 @@ describe("run", PATIENTLY, () => {
     expect(await Promise.all(runs.map((run) => run.ended))).toEqual([137, 143, 127, 126, 64, 64, 64]);
     const holdfast = await scene.open();
     for (const key of ["k3", "k4"]) expect((await holdfast.inspect(key)).state).toBe("free");
+  });
+
+  it("CLI-4 what is nowhere is not found, also when a folder of PATH may not be looked into", async ({ skip }) => {
+    await using scene = new RunScene();
+    const locked = scene.path("locked");
+    mkdirSync(locked, { mode: 0o000 });
+    chmodSync(scene.dir, 0o755);
+    const asUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const holdfast = (...words: string[]) =>
+      spawnSync(process.execPath, [MAIN, "--store", "memory:path", ...words], {
+        ...asUser,
+        cwd: "/",
+        env: { PATH: `${locked}:${process.env.PATH}` },
+      }).status;
+    // A clone in a folder of root's own is out of reach for others.
+    if (holdfast("--version") !== 0) skip();
+    expect(holdfast("run", "k", "--", "there-is-no-such-command")).toBe(127);
+    expect(holdfast("run", "k", "--", "true")).toBe(0);
   });
 
   it("RUN-1 CLI-2 --report has grants and exit code when it is over, and no secret", async () => {

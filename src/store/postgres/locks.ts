@@ -7,6 +7,7 @@ import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "
 import { once } from "../once.js";
 import { call, callOf } from "./call.js";
 import type { Connection } from "./connection.js";
+import { type Ask, createReleases, createTakes, mayShare } from "./each.js";
 import { lockIdFor } from "./lock-ids.js";
 import type { SettleLeft } from "./manifests.js";
 import { readGrants, type ToldAnswer, type ToldFreshGrants, type ToldGrants } from "./records.js";
@@ -29,11 +30,23 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   const offered = new Map<string, Offered>();
   const { wakeUps } = connection;
 
-  /** Those who wait are let in at once; the caller hears of it when it is on the disk. */
+  const takes = createTakes(connection, store, askAlone);
+  const releases = createReleases(connection, store, async ({ ref, party }, again) => {
+    await releaseAlone([ref], party, again);
+    return true;
+  });
+
   async function release(grants: readonly GrantRef[], party: Party): Promise<void> {
+    const [ref, ...others] = once(grants);
+    if (ref === undefined || others.length > 0) await releaseAlone(grants, party, false);
+    else await releases({ ref, party });
+  }
+
+  /** Those who wait are let in at once; the caller hears of it when it is on the disk. */
+  async function releaseAlone(grants: readonly GrantRef[], party: Party, wasSent: boolean): Promise<void> {
     const { keys, tokens, lock_ids } = refsOf(once(grants));
     const values = [keys, tokens, lock_ids, party.owner, party.holderId, store];
-    let wasSentBefore = false;
+    let wasSentBefore = wasSent;
     for (;;) {
       let epoch: string | null = null;
       try {
@@ -66,13 +79,18 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     return readAnswer(told, clock);
   }
 
+  async function askAlone({ request, isListening }: Ask, wasSent: boolean): Promise<ToldAnswer | ToldTaken> {
+    const told = await connection.askText((again) => {
+      const isKnown = again || wasSent || unknown.has(request);
+      return (isKnown ? null : takeCall(request, store, isListening)) ?? acquireCall(request, isKnown, store);
+    });
+    return JSON.parse(told ?? "null");
+  }
+
   async function ask(request: AcquireRequest, isListening: boolean): Promise<ToldAnswer | ToldTaken> {
     try {
-      const told = await connection.askText((again) => {
-        const isKnown = again || unknown.has(request);
-        return (isKnown ? null : takeCall(request, store, isListening)) ?? acquireCall(request, isKnown, store);
-      });
-      return JSON.parse(told ?? "null");
+      const asked = { request, isListening };
+      return await (mayShare(request) ? takes(asked) : askAlone(asked, false));
     } catch (error) {
       if (isHoldfastError(error, "E_STORE_UNAVAILABLE")) unknown.add(request);
       throw error;

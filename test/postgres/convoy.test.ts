@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createConvoy, type Shared } from "../../src/store/postgres/convoy.js";
+
+interface Item {
+  readonly name: string;
+  readonly tree: string;
+  readonly kind?: string;
+}
+
+/** A server that answers when it is told to, and a list of what was sent to it. */
+function scene(shared: (items: readonly Item[]) => Shared<string> = doAll) {
+  const sent: string[] = [];
+  const answers: (() => void)[] = [];
+  const answered = () => new Promise<void>((resolve) => answers.push(resolve));
+  const go = createConvoy<Item, string>({
+    fits: (first, other) => first.kind === other.kind,
+    treeOf: ({ tree }) => tree,
+    async send(items) {
+      sent.push(items.map(({ name }) => name).join("+"));
+      await answered();
+      return shared(items);
+    },
+    async alone({ name }, again) {
+      sent.push(again ? `${name} again` : name);
+      await answered();
+      return `${name} alone`;
+    },
+  });
+  const answerNext = async () => {
+    answers.shift()?.();
+    await sleep(0);
+  };
+  const start = (name: string, tree = name, kind = "x") => {
+    const told = go({ name, tree, kind });
+    told.catch(() => undefined);
+    return told;
+  };
+  return { sent, start, answerNext };
+}
+
+const doAll = (items: readonly Item[]): Shared<string> => ({
+  told: items.map(({ name }) => `${name} shared`),
+  again: false,
+});
+
+describe("calls that can share a statement", () => {
+  it("go alone and at once while few are under way, and together after that", async () => {
+    const { sent, start, answerNext } = scene();
+    const told = ["a", "b", "c", "d", "e"].map((name) => start(name));
+    expect(sent).toEqual(["a", "b"]);
+    await answerNext();
+    expect(sent).toEqual(["a", "b", "c+d+e"]);
+    await answerNext();
+    await answerNext();
+    expect(await Promise.all(told)).toEqual(["a alone", "b alone", "c shared", "d shared", "e shared"]);
+  });
+
+  it("have a tree each, and are of one kind", async () => {
+    const { sent, start, answerNext } = scene();
+    for (const [name, tree, kind] of [["a"], ["b"], ["c", "t"], ["d", "t"], ["e", "e", "y"], ["f"]] as const)
+      start(name, tree, kind);
+    await answerNext();
+    expect(sent).toEqual(["a", "b", "c+f"]);
+    await answerNext();
+    await answerNext();
+    expect(sent).toEqual(["a", "b", "c+f", "d", "e"]);
+  });
+
+  it("wait for one that hangs no longer than a moment", async () => {
+    const { sent, start } = scene();
+    for (const name of ["a", "b", "c", "d"]) start(name);
+    await expect.poll(() => sent).toEqual(["a", "b", "c+d"]);
+    // The others hang as well: who comes now does not wait for all of them.
+    start("e");
+    await expect.poll(() => sent).toEqual(["a", "b", "c+d", "e"]);
+  });
+
+  it("go on alone when they were left undone, with the word that an earlier try may have done it", async () => {
+    const { sent, start, answerNext } = scene(() => ({ told: [undefined, "d shared"], again: true }));
+    const told = ["a", "b", "c", "d"].map((name) => start(name));
+    await answerNext();
+    await answerNext();
+    await answerNext();
+    expect(sent).toEqual(["a", "b", "c+d", "c again"]);
+    await answerNext();
+    expect(await Promise.all(told)).toEqual(["a alone", "b alone", "c alone", "d shared"]);
+  });
+
+  it("fail together, and hold up nobody after", async () => {
+    const { start, answerNext } = scene(() => {
+      throw new Error("gone");
+    });
+    const told = ["a", "b", "c", "d"].map((name) => start(name));
+    for (let answered = 0; answered < 3; answered += 1) await answerNext();
+    for (const each of told.slice(2)) await expect(each).rejects.toThrow("gone");
+    const next = start("e");
+    await answerNext();
+    expect(await next).toBe("e alone");
+  });
+});

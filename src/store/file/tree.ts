@@ -84,7 +84,7 @@ export class FileTree {
     this.#file = new BlockFile(record, this.#names);
     this.#line = new LineFile(join(folder, "line.json"));
     this.#fence = new BlockFile(join(folder, "fence.json"));
-    this.#audit = new AuditFile(join(folder, "audit.jsonl"));
+    this.#audit = new AuditFile(join(folder, "audit.jsonl"), this.#names);
   }
 
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */

@@ -62,12 +62,18 @@ function textOf({ code, message, details, next }: Failure, screen: Screen, words
   const lines = wrapped(`holdfast: ${headline}`, screen);
   lines[0] = lines[0]?.replace("holdfast:", screen.paint("red", "holdfast:")) ?? "";
   lines.push(...contentionLines(details, screen.width));
-  if (next.length > 0) lines.push(screen.paint("dim", `next (${code}):`), ...next.map((step) => `  ${step}`));
+  if (next.length > 0)
+    lines.push(screen.paint("dim", `next (${code}):`), ...next.flatMap((step) => stepLines(step, screen)));
   return lines.join("\n");
 }
 
+/** A command stays in one line, to be copied. */
+function stepLines(step: string, screen: Screen): string[] {
+  return step.startsWith("holdfast ") ? [`  ${step}`] : wrapped(step, screen, 0, 2);
+}
+
 /** What is read elsewhere keeps its lines. */
-function wrapped(text: string, { isTerminal, width }: Screen): string[] {
-  const lines = text.split("\n");
-  return isTerminal ? lines.flatMap((line) => wrap(line, width, 2).split("\n")) : lines;
+function wrapped(text: string, { isTerminal, width }: Screen, hang = 2, indent = 0): string[] {
+  const room = isTerminal ? width : Infinity;
+  return text.split("\n").flatMap((line) => wrap(line, room, hang, indent).split("\n"));
 }

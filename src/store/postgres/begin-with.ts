@@ -7,18 +7,9 @@
  */
 import pg from "pg";
 import type { SqlRow } from "../contract.js";
+import type { Wire } from "./wire.js";
 
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
-
-/** What the driver has inside. */
-interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
-  readonly parsedStatements: Record<string, string | undefined>;
-  parse(statement: { text: string; name: string; types: readonly number[] }): void;
-  bind(portal: { portal: string; statement: string; values: readonly unknown[] }): void;
-  execute(portal: { portal: string; rows: number }): void;
-  close(statement: { type: "S"; name: string }): void;
-}
 
 interface Sent {
   submit(wire: Wire): unknown;

@@ -4,18 +4,9 @@
  */
 import type pg from "pg";
 import type { Call } from "./call.js";
+import type { Wire } from "./wire.js";
 
 type Done = (error: Error | null, answer?: string | null) => void;
-
-/** What the driver has for those who bring queries of their own. */
-interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
-  readonly parsedStatements: Readonly<Record<string, string | undefined>>;
-  parse(statement: { readonly name: string; readonly text: string }): void;
-  bind(portal: { readonly statement: string; readonly values: readonly (string | null)[] }): void;
-  execute(portal: { readonly portal: string }): void;
-  sync(): void;
-}
 
 export class Question implements pg.Submittable {
   readonly text: string;

@@ -1,0 +1,10 @@
+/** What the driver's connection has inside, for queries of our own making. */
+export interface Wire {
+  readonly stream: { cork(): void; uncork(): void };
+  readonly parsedStatements: Record<string, string | undefined>;
+  parse(statement: { readonly name: string; readonly text: string; readonly types?: readonly number[] }): void;
+  bind(portal: { readonly portal?: string; readonly statement: string; readonly values: readonly unknown[] }): void;
+  execute(portal: { readonly portal: string; readonly rows?: number }): void;
+  close(statement: { readonly type: "S"; readonly name: string }): void;
+  sync(): void;
+}

@@ -646,8 +646,8 @@ export const MUTANTS = [
     name: "publish-uncertain",
     about: "a failure after the rename is told like one before it",
     file: "src/publish/protocol.ts",
-    find: "if (hasRenamed) throw uncertain(target, error);",
-    replace: "if (hasRenamed && target === undefined) throw uncertain(target, error);",
+    find: "if (placement.hasRenamed) throw uncertain(target, error);",
+    replace: "if (placement.hasRenamed && target === undefined) throw uncertain(target, error);",
     tests: publishing("io-errors", "leaves it uncertain"),
   },
   {
@@ -734,8 +734,8 @@ export const MUTANTS = [
     name: "publish-no-replace",
     about: "a folder is renamed over whatever is there",
     file: "src/publish/place.ts",
-    find: `const isNew = assertFolder(path) === "absent";`,
-    replace: `const isNew = assertFolder(path) !== null;`,
+    find: "const isNew = folderAt(path) === undefined;",
+    replace: "const isNew = folderAt(path) !== null;",
     tests: publishing("publish", "an empty folder"),
   },
   {
@@ -753,6 +753,14 @@ export const MUTANTS = [
     find: "fsync(fd, (error) => {",
     replace: `(path === "" ? fsync : (_: number, heard: (error: NodeJS.ErrnoException | null) => void) => heard(null))(fd, (error) => {`,
     tests: publishing("order", "synced before the rename"),
+  },
+  {
+    name: "publish-own-bytes",
+    about: "a file that waits for its sync is hashed after its writer may have changed the bytes",
+    file: "src/publish/stage.ts",
+    find: "if (!pool.hasRoom) poured.sha256();",
+    replace: "",
+    tests: publishing("publish", "bytes that their owner changes"),
   },
   {
     name: "publish-seal-sync",

@@ -42,16 +42,29 @@ export async function syncFolderLater(path: string): Promise<void> {
 
 export type Content = string | Uint8Array | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
+export interface Poured {
+  readonly size: number;
+  /** Made when it is first asked for, so that the disk can be at work already. Of the caller's own bytes: ask at once. */
+  sha256(): string;
+}
+
 /** Writes what comes; while a piece is on its way to the file it is hashed. A short write is gone on with. */
-export function pour(content: Content, fd: number): Sum | Promise<Sum> {
+export function pour(content: Content, fd: number): Poured | Promise<Poured> {
   if (typeof content !== "string" && !(content instanceof Uint8Array)) return pourPieces(content, fd);
   const data = typeof content === "string" ? Buffer.from(content) : content;
   if (data.byteLength > AT_ONCE) return pourPieces([data], fd);
   writeAtOnce(fd, data);
-  return { sha256: hashAtOnce("sha256", data), size: data.byteLength };
+  let sha256: string | undefined;
+  return {
+    size: data.byteLength,
+    sha256() {
+      sha256 ??= hashAtOnce("sha256", data);
+      return sha256;
+    },
+  };
 }
 
-async function pourPieces(content: Exclude<Content, string | Uint8Array>, fd: number): Promise<Sum> {
+async function pourPieces(content: Exclude<Content, string | Uint8Array>, fd: number): Promise<Poured> {
   const hash = createHash("sha256");
   let size = 0;
   for await (const piece of content) {
@@ -61,7 +74,8 @@ async function pourPieces(content: Exclude<Content, string | Uint8Array>, fd: nu
     size += data.byteLength;
     await writing;
   }
-  return { sha256: hash.digest("hex"), size };
+  const sha256 = hash.digest("hex");
+  return { size, sha256: () => sha256 };
 }
 
 function writeAtOnce(fd: number, data: Uint8Array): void {

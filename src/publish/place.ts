@@ -1,32 +1,61 @@
-/** The one moment: the stage gets the target's name. Runs under the guard, after lease and fence were checked. */
+/** The one moment: the stage gets the target's name. What can be made ready before it is, and the rest tidied up after it. */
 import { closeSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { ioError } from "../support/errors.js";
 import { exchange } from "../support/exchange.js";
-import { asCrossDevice, assertFolder, type Target } from "./target.js";
+import { removeTree } from "../support/remove-tree.js";
+import { asCrossDevice, folderAt, type Target } from "./target.js";
 
-/**
- * Returns where the tree is that was replaced, if there was one. `onRenamed` is called as soon as others can see the new one:
- * what fails after that is not known to have failed. The folders are opened before, so that only the syncs themselves can.
- */
-export function putIntoPlace(
-  { path, parent, tmp, stage }: Target,
-  check: (() => void) | undefined,
-  onRenamed: () => void,
-): string | null {
-  const folders: number[] = [];
-  try {
-    for (const folder of [tmp, parent]) folders.push(openSync(folder, "r"));
-    check?.();
-    const isNew = assertFolder(path) === "absent";
-    let replaced: string | null = null;
-    if (isNew) renameSync(stage, path);
-    else replaced = exchange(stage, path);
-    onRenamed();
-    for (const fd of folders) fsyncSync(fd);
-    return replaced;
-  } catch (error) {
-    throw asCrossDevice(error, path) ?? ioError(error, "publish", path);
-  } finally {
-    for (const fd of folders) closeSync(fd);
+export class Placement {
+  readonly #target: Target;
+  readonly #folders: number[] = [];
+  #replaced: string | null = null;
+  #hasRenamed = false;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /** Others can see the new tree: what fails from then on is not known to have failed. */
+  get hasRenamed(): boolean {
+    return this.#hasRenamed;
+  }
+
+  get hasReplaced(): boolean {
+    return this.#replaced !== null;
+  }
+
+  /** Both parents are opened, so that after the rename only the syncs themselves can fail. `E_IO` */
+  prepare(): void {
+    const { tmp, parent, path } = this.#target;
+    try {
+      for (const folder of [tmp, parent]) this.#folders.push(openSync(folder, "r"));
+    } catch (error) {
+      throw ioError(error, "publish", path);
+    }
+  }
+
+  /** Under the guard, after lease and fence were checked. Returns whether a tree was replaced. */
+  make(check: (() => void) | undefined): boolean {
+    const { path, stage } = this.#target;
+    try {
+      check?.();
+      const isNew = folderAt(path) === undefined;
+      if (isNew) renameSync(stage, path);
+      else this.#replaced = exchange(stage, path);
+      this.#hasRenamed = true;
+      for (const fd of this.#folders) fsyncSync(fd);
+      return !isNew;
+    } catch (error) {
+      throw asCrossDevice(error, path) ?? ioError(error, "publish", path);
+    }
+  }
+
+  /** Removes the tree that was replaced. `E_IO` */
+  async removeOld(): Promise<void> {
+    if (this.#replaced !== null) await removeTree(this.#replaced);
+  }
+
+  close(): void {
+    for (const fd of this.#folders.splice(0)) closeSync(fd);
   }
 }

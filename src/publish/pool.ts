@@ -9,9 +9,13 @@ export class Pool {
     this.#width = width;
   }
 
-  /** Begins the work, once there is room for it. */
+  get hasRoom(): boolean {
+    return this.#atWork < this.#width;
+  }
+
+  /** Begins the work, at once if there is room for it. */
   async add(work: () => Promise<void>): Promise<void> {
-    while (this.#atWork >= this.#width) await this.#oneDone();
+    while (!this.hasRoom) await this.#oneDone();
     this.assertFine();
     const piece = work();
     this.#atWork += 1;

@@ -54,7 +54,7 @@ import { noteGone } from "../support/left-behind.js";
 import { removeTree } from "../support/remove-tree.js";
 import { removeForgotten } from "./forgotten.js";
 import { type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";
-import { putIntoPlace } from "./place.js";
+import { Placement } from "./place.js";
 import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { sealStage } from "./seal.js";
 import { openStage, type Stage } from "./stage.js";
@@ -73,16 +73,17 @@ export async function publish(
   options: PublishOptions = {},
 ): Promise<PublishResult> {
   const place = resolvePlace(target);
-  const { hand, release } = await takeHand(publisher, options);
+  const taking = takeHand(publisher, options);
+  const { hand, release } = taking instanceof Promise ? await taking : taking;
   let result: PublishResult;
   try {
     const id = newStageName(hand.storeUrl, place.path);
     result = await publishWith(hand, targetAt(place, id), fill, options);
   } catch (error) {
-    await release().catch(() => undefined);
+    await release?.().catch(() => undefined);
     throw error;
   }
-  await release();
+  await release?.();
   return result;
 }
 
@@ -96,8 +97,7 @@ async function publishWith(
   const { op = "publish" } = options;
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
   let manifest = await begin(hand, target, draft);
-  let hasRenamed = false;
-  let replaced: string | null = null;
+  const placement = new Placement(target);
   try {
     await removeForgotten(hand.manifests, hand.storeUrl, target);
     makeStageFolder(target);
@@ -109,25 +109,21 @@ async function publishWith(
       throw error;
     }
     hand.assertHeld();
-    manifest = await sealStage(hand, manifest, stage, tell);
+    const sealed = await sealStage(hand, manifest, stage, tell, () => placement.prepare());
     await options.beforeCommit?.();
     tell({ phase: "committing" });
-    const pending = manifest;
     manifest = await hand.step((manifests, grant, party) =>
-      manifests.commit(grant, party, pending, () => {
-        replaced = putIntoPlace(target, options.underGuard, () => {
-          hasRenamed = true;
-        });
-        return replaced !== null;
-      }),
+      manifests.commit(grant, party, sealed, () => placement.make(options.underGuard)),
     );
   } catch (error) {
-    if (hasRenamed) throw uncertain(target, error);
+    placement.close();
+    if (placement.hasRenamed) throw uncertain(target, error);
     await abandon(hand, target);
     throw await hand.reasonFor(error);
   }
   const recorded = hand.manifests.onDisk().catch((error: unknown) => uncertain(target, error));
-  if (replaced !== null) await cleanUp(replaced, manifest, tell);
+  placement.close();
+  if (placement.hasReplaced) await cleanUp(placement, manifest, tell);
   const failure = await recorded;
   if (failure instanceof HoldfastError) throw failure;
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
@@ -157,10 +153,10 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
 }
 
 /** It is published: what cannot be removed now is removed by the next publish there. */
-async function cleanUp(oldTree: string, manifest: Manifest, tell: Tell): Promise<void> {
+async function cleanUp(placement: Placement, manifest: Manifest, tell: Tell): Promise<void> {
   try {
     tell({ phase: "cleaning" });
-    await removeTree(oldTree);
+    await placement.removeOld();
     noteGone(manifest);
   } catch {
     // The next publish there finds it.

@@ -31,11 +31,18 @@ export interface Hand {
   reasonFor(error: unknown): Promise<unknown>;
 }
 
-export async function takeHand(
-  publisher: Publisher,
-  options: PublishOptions,
-): Promise<{ readonly hand: Hand; release(): Promise<void> }> {
-  if (!("holdfast" in publisher)) return { hand: handOf(publisher, options), release: async () => undefined };
+interface TakenHand {
+  readonly hand: Hand;
+  /** Null when it was in hand before. */
+  readonly release: (() => Promise<void>) | null;
+}
+
+export function takeHand(publisher: Publisher, options: PublishOptions): TakenHand | Promise<TakenHand> {
+  if ("holdfast" in publisher) return acquireHand(publisher, options);
+  return { hand: handOf(publisher, options), release: null };
+}
+
+async function acquireHand(publisher: KeyToTake, options: PublishOptions): Promise<TakenHand> {
   const { holdfast, key } = publisher;
   const { wait, ttl, signal } = options;
   const lease = await holdfast.acquire(key, {

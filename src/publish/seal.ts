@@ -27,7 +27,14 @@ const STRIDE = 64;
 
 type Note = (file: ManifestFile) => void | Promise<void>;
 
-export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage, tell: Tell): Promise<Manifest> {
+/** `meanwhile` is called once, while the disk is still at work. */
+export async function sealStage(
+  hand: Hand,
+  manifest: Manifest,
+  stage: OpenStage,
+  tell: Tell,
+  meanwhile: () => void,
+): Promise<Manifest> {
   const identity = identityAt(stage.path);
   if (identity === null) throw new HoldfastError("E_IO", `${stage.path} is gone`, { details: { path: stage.path } });
   let batch: ManifestFile[] = [];
@@ -57,6 +64,7 @@ export async function sealStage(hand: Hand, manifest: Manifest, stage: OpenStage
       manifests.seal(grant, manifest, { identity, fileCount: files, byteCount: bytes }, last),
     );
     await hand.manifests.onDisk({ standStill: true });
+    meanwhile();
     return sealed;
   } finally {
     await reading.idle();

@@ -21,13 +21,12 @@ export function isStageName(name: string, storeUrl: string, target: string): boo
 }
 
 /** The last one is kept: who publishes to a target does so again. */
-let last = { of: "", beginning: "" };
+let last = { storeUrl: "", target: "", beginning: "" };
 
 function beginningOf(storeUrl: string, target: string): string {
-  const of = `${thisMachine().machineId}\0${storeUrl}\0${target}`;
-  if (of !== last.of) {
-    const digest = hash("sha256", of);
-    last = { of, beginning: `${digest.slice(0, 8)}-${digest.slice(8, 12)}` };
+  if (storeUrl !== last.storeUrl || target !== last.target) {
+    const digest = hash("sha256", `${thisMachine().machineId}\0${storeUrl}\0${target}`);
+    last = { storeUrl, target, beginning: `${digest.slice(0, 8)}-${digest.slice(8, 12)}` };
   }
   return last.beginning;
 }

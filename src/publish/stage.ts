@@ -7,7 +7,7 @@
 import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { invalidArgument, ioError } from "../support/errors.js";
-import { type Content, pour, syncAndClose } from "./file-work.js";
+import { type Content, type Poured, pour, syncAndClose } from "./file-work.js";
 import type { Tell } from "./options.js";
 import { Pool } from "./pool.js";
 
@@ -64,10 +64,11 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
   };
 
   /** It is remembered at once: if the sync fails, nothing is published anyway. */
-  const finish = (name: string, fd: number, sha256: string): Promise<void> => {
+  const finish = (name: string, full: string, fd: number, poured: Poured): Promise<void> => {
+    const synced = syncAndClose(fd, full);
     const identity = written.size < REMEMBERED ? identityIfKnown(fd) : null;
-    if (identity !== null) written.set(name, { identity, sha256 });
-    return syncAndClose(fd, join(path, name));
+    if (identity !== null) written.set(name, { identity, sha256: poured.sha256() });
+    return synced;
   };
 
   return {
@@ -82,9 +83,11 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
       written.delete(name);
       const fd = begin(full, mode);
       try {
-        const { sha256, size } = await pour(content, fd);
-        await pool.add(() => finish(name, fd, sha256));
-        bytes += size;
+        const pouring = pour(content, fd);
+        const poured = pouring instanceof Promise ? await pouring : pouring;
+        if (!pool.hasRoom) poured.sha256(); // Later the bytes may be others: they are the caller's.
+        await pool.add(() => finish(name, full, fd, poured));
+        bytes += poured.size;
       } catch (error) {
         closeSync(fd);
         throw isSystemError(error) ? ioError(error, "write", full) : error;

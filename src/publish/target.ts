@@ -1,8 +1,8 @@
 /** Where a publish goes, and the folder beside it in which it is made. */
-import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
-import { cradleOf, placeAt } from "../support/exchange.js";
+import { cradleOf } from "../support/exchange.js";
 
 /** The folder for stages, in the parent of every target. */
 const TMP = "tmp";
@@ -12,6 +12,8 @@ export interface Place {
   readonly path: string;
   readonly parent: string;
   readonly tmp: string;
+  /** Another file system is mounted at the path. */
+  readonly isMount: boolean;
 }
 
 export interface Target extends Place {
@@ -36,26 +38,31 @@ export function resolvePlace(given: string): Place {
   }
   const path = join(parent, name);
   const tmp = join(parent, TMP);
-  assertFolder(path);
-  if (placeAt(tmp) === "other") throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
-  return { path, parent, tmp };
+  const there = folderAt(path);
+  const stages = lookAt(tmp);
+  if (stages?.isDirectory() === false) throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
+  const isMount = there !== undefined && there.dev !== (stages ?? lookAt(parent))?.dev;
+  return { path, parent, tmp, isMount };
 }
 
-export function targetAt({ path, parent, tmp }: Place, id: string): Target {
-  return { path, parent, tmp, id, stage: join(tmp, id), hasMadeTmp: false };
+export function targetAt({ path, parent, tmp, isMount }: Place, id: string): Target {
+  return { path, parent, tmp, isMount, id, stage: join(tmp, id), hasMadeTmp: false };
 }
 
-/** A publish replaces folders, never a file or a link. */
-export function assertFolder(path: string): "absent" | "folder" {
-  let place: ReturnType<typeof placeAt>;
+/** A publish replaces folders, never a file or a link. `E_INVALID_ARGUMENT`, `E_IO` */
+export function folderAt(path: string): Stats | undefined {
+  const there = lookAt(path);
+  if (there?.isDirectory() === false)
+    throw invalidArgument("target", `${path} is a file or a link, and only a folder is replaced`, "Remove it first.");
+  return there;
+}
+
+function lookAt(path: string): Stats | undefined {
   try {
-    place = placeAt(path);
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw ioError(error, "look at", path);
   }
-  if (place === "other")
-    throw invalidArgument("target", `${path} is a file or a link, and only a folder is replaced`, "Remove it first.");
-  return place;
 }
 
 /** Folders for stages that this process has seen one get out of. What is mounted there later, the publish itself meets. */
@@ -64,15 +71,14 @@ const MOST_PROVEN = 1_000;
 
 /** Makes the stage, and makes sure that it can get to the target. `E_CROSS_DEVICE`, `E_IO` */
 export function makeStageFolder(target: Target): void {
-  const { tmp, stage, parent, path } = target;
+  const { tmp, stage, path, isMount } = target;
+  if (isMount) throw crossDevice(path);
   try {
     if (!proven.has(tmp) || !isMadeAt(stage)) {
       makeBesideTarget(target);
       if (proven.size === MOST_PROVEN) proven.clear();
       proven.add(tmp);
     }
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    if (there !== undefined && there.dev !== lstatSync(parent).dev) throw crossDevice(path);
   } catch (error) {
     throw asCrossDevice(error, path) ?? ioError(error, "make a stage for", path);
   }

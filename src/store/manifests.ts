@@ -11,10 +11,8 @@ const TRIES = 10;
 export interface LocalManifests extends Manifests, Sweeper {}
 
 export function createManifests(ledger: Ledger): LocalManifests {
-  const step = <T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once = false): Promise<T> =>
-    ledger.transact([...new Set(trees)].sort(), body, once);
   const inTree = <T>({ resource }: { readonly resource: Key }, body: (view: LedgerView) => Outcome<T>, once = false) =>
-    step([treeOf(resource)], body, once);
+    ledger.transact([treeOf(resource)], body, once);
 
   const { sweep, close } = createSweeper((manifest) => inTree(manifest, (view) => clear(view, manifest)));
 
@@ -22,7 +20,7 @@ export function createManifests(ledger: Ledger): LocalManifests {
     async begin(grant, party, draft: ManifestDraft) {
       const trees = new Set([treeOf(grant.resource)]);
       for (let tries = 1; ; tries += 1) {
-        const begun = await step([...trees], (view): Outcome<Begun | readonly Key[]> => {
+        const begun = await ledger.transact([...trees].sort(), (view): Outcome<Begun | readonly Key[]> => {
           const elsewhere = view
             .manifestsOf(draft.target)
             .filter(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)))

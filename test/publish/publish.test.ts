@@ -228,6 +228,17 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(await verifyManifests(ours)).toEqual({ ok: true, targets: 1, files: 3, bad: [] });
   });
 
+  it("PUB-2: bytes that their owner changes as soon as they are handed over are on record as they were written", async () => {
+    await publish({ holdfast: ours, key: "site" }, target, async (stage) => {
+      const bytes = Buffer.alloc(1_000);
+      const writing = Array.from({ length: 40 }, (_, at) => stage.write(`file-${at}`, bytes.fill(at + 1)));
+      bytes.fill(0);
+      await Promise.all(writing);
+    });
+    expect(readFileSync(join(target, "file-39")).equals(Buffer.alloc(1_000, 40))).toBe(true);
+    expect(await verifyManifests(ours)).toEqual({ ok: true, targets: 1, files: 40, bad: [] });
+  });
+
   it("PUB-4: verify finds what was changed, taken away or added by other hands", async () => {
     await publish({ holdfast: ours, key: "site" }, target, treeOf("one"));
     expect(await verifyManifests(ours, { target })).toMatchObject({ ok: true, files: 3 });

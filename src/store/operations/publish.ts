@@ -20,9 +20,8 @@ export interface Begun {
 }
 
 /**
- * Settles what is left on the target, then puts the new manifest on record, and forgets those that newer ones have
- * outlived. The trees of its pending manifests are all in the step. The new record need not outlive a power cut before it
- * is sealed: nothing is visible until then.
+ * Settles what is left on the target, then puts the new manifest on record. The trees of its pending manifests are all in
+ * the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
  */
 export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: ManifestDraft): Outcome<Begun> {
   const grant = requireWriter(view, ref);
@@ -67,7 +66,6 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     },
     changes: {
       manifests: [...settled.map((each) => each.manifest), manifest],
-      manifestDrops: outlived(known, manifest),
       audit: settled.map((each) => each.entry),
       durable: settled.length > 0 ? true : "soon",
     },
@@ -84,7 +82,10 @@ export function addFiles(
   return { result: undefined, changes: { files: { manifest, files } } };
 }
 
-/** Everything is written and synced: from here on a rename may have been made. */
+/**
+ * From here on a rename may have been made. The disk is at work on the files meanwhile, so it is also the time to forget
+ * manifests that newer ones have outlived.
+ */
 export function seal(
   view: LedgerView,
   ref: GrantRef,
@@ -93,9 +94,17 @@ export function seal(
   files: readonly ManifestFile[],
 ): Outcome<Manifest> {
   requireWriter(view, ref);
-  requirePending(view, manifest);
+  const known = requirePending(view, manifest);
   const sealed: Manifest = { ...manifest, sealed: identity, fileCount, byteCount };
-  return { result: sealed, changes: { manifests: [sealed], files: { manifest, files }, durable: "soon" } };
+  return {
+    result: sealed,
+    changes: {
+      manifests: [sealed],
+      manifestDrops: outlived(known, manifest),
+      files: { manifest, files },
+      durable: "soon",
+    },
+  };
 }
 
 /** The one step that makes it visible: check, rename, sync, and the record of it. */
@@ -156,7 +165,7 @@ function outlived(known: readonly Manifest[], manifest: Manifest): readonly Mani
   if (known.length < KEPT + AT_A_TIME) return [];
   const newest = known.findLast(({ state }) => state === "committed");
   const over = known.filter(
-    (each) => each !== newest && each !== manifest && each.state !== "pending" && isSameTree(each, manifest),
+    (each) => each !== newest && each.id !== manifest.id && each.state !== "pending" && isSameTree(each, manifest),
   );
   if (over.length < KEPT + AT_A_TIME) return [];
   return over.slice(0, over.length - KEPT).filter((each) => !mayBeLeft(each));
@@ -166,7 +175,10 @@ function isSameTree(a: Pick<Manifest, "resource">, b: Pick<Manifest, "resource">
   return treeOf(a.resource) === treeOf(b.resource);
 }
 
-function requirePending(view: LedgerView, { id, target, resource }: Manifest): void {
-  const current = view.manifestsOf(target).find((each) => each.id === id);
-  if (current?.state !== "pending") throw notHeld(resource, `the publish to ${target} was ended by somebody else`);
+/** Returns all manifests of its target. `E_LOCK_NOT_HELD` */
+function requirePending(view: LedgerView, { id, target, resource }: Manifest): readonly Manifest[] {
+  const known = view.manifestsOf(target);
+  if (known.find((each) => each.id === id)?.state !== "pending")
+    throw notHeld(resource, `the publish to ${target} was ended by somebody else`);
+  return known;
 }

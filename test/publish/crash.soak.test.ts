@@ -2,37 +2,28 @@
  * The whole sweep: a publisher is stopped before and after every operation, of files and of the database, and so is whoever
  * comes next. HOLDFAST_SOAK=sample takes a slice.
  */
-import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { scratchFolder } from "../crash/sweep.js";
-import { watchServer } from "./server-points.js";
+import { afterAll, describe, it } from "vitest";
 import { COURSES, sweep, sweepTwice } from "./sweep.js";
-import { watchDatabases } from "./world.js";
+import { useWatchedFolder } from "./watched-folder.js";
 
 const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const count = { stops: 0, pairs: 0 };
-let base: string;
 
-beforeAll(() => {
-  base = scratchFolder();
-  watchDatabases();
-  watchServer();
-});
+const watched = useWatchedFolder();
 
 afterAll(() => {
-  rmSync(base, { recursive: true, force: true });
   console.log("points of a publish:", count);
 });
 
 describe("PUB-3: a crash leaves the old tree or the new one, and is settled before the next grant", () => {
   it.each(COURSES)("$name", async (course) => {
-    count.stops += await sweep(base, course, IS_SAMPLE ? (course.kind === "postgres" ? 13 : 7) : 1);
+    count.stops += await sweep(watched.base, course, IS_SAMPLE ? (course.kind === "postgres" ? 13 : 7) : 1);
   });
 });
 
 describe("PUB-3: a crash while what a crash left is settled", () => {
   it.each(COURSES)("$name", async (course) => {
     const every = course.kind === "sqlite" ? 1 : course.kind === "postgres" ? 3 : 4;
-    count.pairs += await sweepTwice(base, course, IS_SAMPLE ? 31 : every, IS_SAMPLE ? 29 : every);
+    count.pairs += await sweepTwice(watched.base, course, IS_SAMPLE ? 31 : every, IS_SAMPLE ? 29 : every);
   });
 });

@@ -1,22 +1,9 @@
 /** A publisher that dies at any operation: a slice of what crash.soak.test.ts does in full. */
-import { rmSync } from "node:fs";
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { scratchFolder } from "../crash/sweep.js";
-import { watchServer } from "./server-points.js";
+import { describe, it } from "vitest";
 import { COURSES, sweep, sweepTwice } from "./sweep.js";
-import { watchDatabases } from "./world.js";
+import { useWatchedFolder } from "./watched-folder.js";
 
-let base: string;
-
-beforeAll(() => {
-  base = scratchFolder();
-  watchDatabases();
-  watchServer();
-});
-
-afterAll(() => {
-  rmSync(base, { recursive: true, force: true });
-});
+const watched = useWatchedFolder();
 
 /** Statements to a server, and its noticing that a client is gone, take their time: fewer of those. */
 const STRIDES = { sqlite: 3, file: 13, postgres: 17 } as const;
@@ -24,12 +11,12 @@ const STRIDES_OF_PAIRS = { sqlite: 13, file: 53, postgres: 37 } as const;
 
 describe("PUB-3: a crash leaves the old tree or the new one, and is settled before the next grant", () => {
   it.each(COURSES)("$name", async (course) => {
-    await sweep(base, course, STRIDES[course.kind]);
+    await sweep(watched.base, course, STRIDES[course.kind]);
   });
 });
 
 describe("PUB-3: a crash while what a crash left is settled", () => {
   it.each(COURSES)("$name", async (course) => {
-    await sweepTwice(base, course, STRIDES_OF_PAIRS[course.kind], 23);
+    await sweepTwice(watched.base, course, STRIDES_OF_PAIRS[course.kind], 23);
   });
 });

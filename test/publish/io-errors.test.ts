@@ -1,44 +1,33 @@
 /** Disks that fill up and fail while something is published: a slice; all of it is in io-errors.soak.test.ts. */
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { publish } from "../../src/publish/index.js";
-import { scratchFolder } from "../crash/sweep.js";
 import { type FaultKind, faults } from "../fixtures/fault-injection.mjs";
 import { failEverywhere } from "./failing.js";
-import { watchServer } from "./server-points.js";
 import { COURSES, operationsOf, prepare } from "./sweep.js";
-import { debrisAt, expectSettled, KEY, removeScene, treeOf, versionAt, watchDatabases } from "./world.js";
+import { useWatchedFolder } from "./watched-folder.js";
+import { debrisAt, expectSettled, KEY, removeScene, treeOf, versionAt } from "./world.js";
 
-let base: string;
-
-beforeAll(() => {
-  base = scratchFolder();
-  watchDatabases();
-  watchServer();
-});
-
-afterAll(() => {
-  rmSync(base, { recursive: true, force: true });
-});
+const watched = useWatchedFolder();
 
 const STRIDES = { sqlite: 2, file: 9, postgres: 29 } as const;
 
 describe("PUB-3: an error of the disk is told with its code, nothing is half visible, and trying again works", () => {
   it.each(COURSES)("$name", async (course) => {
-    await failEverywhere(base, course, { every: STRIDES[course.kind], allErrnos: false });
+    await failEverywhere(watched.base, course, { every: STRIDES[course.kind], allErrnos: false });
   });
 });
 
 describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course) => {
   /** The numbers of the operations that look like this. */
   async function numbersOf(call: RegExp): Promise<number[]> {
-    return (await operationsOf(base, course)).flatMap((each, index) => (call.test(each) ? [index + 1] : []));
+    return (await operationsOf(watched.base, course)).flatMap((each, index) => (call.test(each) ? [index + 1] : []));
   }
 
   /** A client comes and publishes, and one operation of it fails. */
   async function attempt(at: number, what: FaultKind) {
-    const scene = await prepare(base, course);
+    const scene = await prepare(watched.base, course);
     faults.arm({ at, what, changesOnly: true });
     const client = await scene.open();
     let hasFilled = false;
@@ -69,7 +58,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
   });
 
   it("PUB-3: a file whose sync failed is not synced again, also when it was changed by hand since", async () => {
-    const scene = await prepare(base, course);
+    const scene = await prepare(watched.base, course);
     const client = await scene.open();
     const lease = await client.acquire(KEY);
     const error: unknown = await publish(lease, scene.target, async (stage) => {

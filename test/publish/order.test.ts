@@ -1,25 +1,12 @@
 /** The steps in their order, as the system sees them: every sync is there, and before what rests on it. */
-import { rmSync } from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { scratchFolder } from "../crash/sweep.js";
-import { watchServer } from "./server-points.js";
+import { expect, it } from "vitest";
 import { COURSES, operationsOf } from "./sweep.js";
-import { watchDatabases } from "./world.js";
+import { useWatchedFolder } from "./watched-folder.js";
 
-let base: string;
-
-beforeAll(() => {
-  base = scratchFolder();
-  watchDatabases();
-  watchServer();
-});
-
-afterAll(() => {
-  rmSync(base, { recursive: true, force: true });
-});
+const watched = useWatchedFolder();
 
 it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both parents after it", async (course) => {
-  const seen = (await operationsOf(base, course)).map((call) => call.replace(/tmp\/[0-9a-f-]{36}/, "STAGE"));
+  const seen = (await operationsOf(watched.base, course)).map((call) => call.replace(/tmp\/[0-9a-f-]{36}/, "STAGE"));
   const renamed = seen.findLastIndex((call) => call === "swapSync place/STAGE" || call === "renameSync place/STAGE");
   expect(renamed).toBeGreaterThan(0);
   const before = seen.slice(0, renamed);

@@ -21,7 +21,7 @@ const suspect = new Set<string>();
 /** Of leases that do not fit a slot, by slot and generation. */
 const longTexts = new Map<string, string>();
 let store: Promise<Store> | undefined;
-let looking = false;
+let looking: Promise<void> | null = null;
 let timer: NodeJS.Timeout | undefined;
 
 function nameOf({ index, generation }: Slot): string {
@@ -32,9 +32,13 @@ function say(message: HeartMessage): void {
   parentPort?.postMessage(message);
 }
 
-async function look(): Promise<void> {
-  if (looking) return;
-  looking = true;
+function look(): void {
+  looking ??= renewWhatIsDue().finally(() => {
+    looking = null;
+  });
+}
+
+async function renewWhatIsDue(): Promise<void> {
   table.isBeating = true;
   try {
     const beats: Promise<void>[] = [];
@@ -42,7 +46,6 @@ async function look(): Promise<void> {
     await Promise.all(beats);
   } finally {
     table.isBeating = false;
-    looking = false;
   }
 }
 
@@ -97,7 +100,7 @@ function noteSuspicion(slot: Slot, isSuspect: boolean): void {
 }
 
 function run(): void {
-  timer ??= setInterval(() => void look(), LOOK_EVERY_MS);
+  timer ??= setInterval(look, LOOK_EVERY_MS);
 }
 
 /** Takes up the work of another heart. */
@@ -120,6 +123,7 @@ async function end(): Promise<void> {
   rest();
   const opened = await store?.catch(() => undefined);
   await opened?.close();
+  await looking;
   store = undefined;
   suspect.clear();
   longTexts.clear();

@@ -5,9 +5,8 @@
  */
 import { statSync } from "node:fs";
 
-/** Longer than any system's tick, and than the second that some file systems count in. */
+/** Longer than any system's tick. */
 const TICK_MS = 15;
-const WHOLE_SECOND_MS = 2_500;
 
 export class FolderNames {
   readonly #path: string;
@@ -40,7 +39,7 @@ export class FolderNames {
   }
 }
 
+/** Never where the file system counts in whole seconds. */
 function isSettled(changedAt: number): boolean {
-  const ageMs = Date.now() - changedAt;
-  return ageMs > (changedAt % 1_000 === 0 ? WHOLE_SECOND_MS : TICK_MS);
+  return changedAt % 1_000 !== 0 && Date.now() - changedAt > TICK_MS;
 }

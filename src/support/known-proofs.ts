@@ -2,7 +2,7 @@
  * Proof files of other processes, kept open: in a line the same few processes are looked at and woken again and again, and
  * opening a file costs more than either.
  *
- * A file is kept by its identity, so it is the one a record meant, whatever its name stands for by now. That a process
+ * A file is kept by name and identity, so it is the one a record meant, whatever its name stands for by now. That a process
  * lives is taken from it; that one is dead is proven by name and identity, as everywhere.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
@@ -14,7 +14,7 @@ const MOST_OPEN = 64;
 
 export class KnownProofs {
   readonly #dir: string;
-  /** Descriptors by identity, the oldest first. */
+  /** Descriptors by name and identity, the oldest first. */
   readonly #files = new Map<string, number>();
 
   constructor(dir: string) {
@@ -48,12 +48,13 @@ export class KnownProofs {
     } catch {
       // Gone, or not to be opened for writing: looked at by name.
     }
-    this.#forget(identity);
+    this.#forget(nameOf(nonce, identity));
     return false;
   }
 
   #open(nonce: string, identity: string): number {
-    const known = this.#files.get(identity);
+    const name = nameOf(nonce, identity);
+    const known = this.#files.get(name);
     if (known !== undefined) return known;
     const fd = openSync(join(this.#dir, nonce), "r+");
     if (identityOf(fd) !== identity) {
@@ -64,13 +65,18 @@ export class KnownProofs {
       if (this.#files.size < MOST_OPEN) break;
       this.#forget(oldest);
     }
-    this.#files.set(identity, fd);
+    this.#files.set(name, fd);
     return fd;
   }
 
-  #forget(identity: string): void {
-    const fd = this.#files.get(identity);
+  #forget(name: string): void {
+    const fd = this.#files.get(name);
     if (fd !== undefined) closeSync(fd);
-    this.#files.delete(identity);
+    this.#files.delete(name);
   }
+}
+
+/** Without times of birth, files made one after the other have the same identity. */
+function nameOf(nonce: string, identity: string): string {
+  return `${nonce} ${identity}`;
 }

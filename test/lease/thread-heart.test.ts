@@ -1,8 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createThreadHeart } from "../../dist/lease/thread-heart.js";
 import { openHoldfast } from "../../src/index.js";
+import { createSystemClock } from "../../src/support/clock.js";
+import { tryLockExclusive } from "../../src/support/kernel-lock.js";
 
 describe("a heart thread", () => {
   // Beside the sources there is no thread to start: each one fails, a moment after the first lease.
@@ -17,7 +20,49 @@ describe("a heart thread", () => {
     }
     rmSync(root, { recursive: true });
   });
+
+  it("LOCK-5: that is given to the next heart says nothing more of what it kept for the last one", async () => {
+    const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
+    const store = `file:${root}`;
+    const holdfast = await openHoldfast({ store, owner: "agent:a" });
+    const stuck = (await holdfast.acquire("stuck")).seat.grants;
+    const well = (await holdfast.acquire("well")).seat.grants;
+    const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
+    tryLockExclusive(guard);
+    const told: string[] = [];
+    const beats = async (name: string, grants: readonly unknown[], ageMs: number) => {
+      const heart = createThreadHeart(store, clock, { heartbeatMs: 300, maxStallMs: null }, NO_OTHER_HEART);
+      const since = clock().bootMs - ageMs;
+      const tell = (what: string) => void told.push(`${name} ${what}`);
+      heart.keep({
+        grants: grants as BuiltPulse["grants"],
+        leaseMs: 30_000,
+        renewToMs: 30_000,
+        since,
+        onLost: () => tell("is lost"),
+        onSuspect: () => tell("is suspect"),
+      });
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await heart.close();
+    };
+    await beats("the last", stuck, 1_000);
+    await beats("the next", well, 0);
+    expect(told.filter((each) => each.startsWith("the next"))).toEqual([]);
+    closeSync(guard);
+    await holdfast.close();
+    rmSync(root, { recursive: true });
+  });
 });
+
+type BuiltPulse = Parameters<ReturnType<typeof createThreadHeart>["keep"]>[0];
+
+const clock = createSystemClock();
+const NO_OTHER_HEART = {
+  keep(): never {
+    throw new Error("there are slots enough");
+  },
+  async close() {},
+};
 
 async function within(ms: number, closing: Promise<void>): Promise<"closed" | "hangs"> {
   const timeout = new Promise<"hangs">((resolve) => setTimeout(resolve, ms, "hangs"));

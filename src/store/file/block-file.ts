@@ -3,8 +3,12 @@
  * so a process killed at any instruction leaves the old content or the new one. A larger one is replaced by rename, and
  * so is one that must survive a power cut. Only the holder of the tree's guard writes; readers without it may catch a
  * write half-way and look again.
+ *
+ * A process that keeps the file open need not look up its path each time, because whoever replaces the file says so in the
+ * old one first: the newline at its end becomes a blank. Killed before the rename, it leaves a file that everybody looks up
+ * each time, until the next write. What people do to the file shows in the names of its folder, see folder-names.ts.
  */
-import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
@@ -13,6 +17,7 @@ import type { FolderNames } from "../../support/folder-names.js";
 const PAGE = 4096;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
+const BLANK = Buffer.from(" ");
 
 export class BlockFile<T> {
   readonly path: string;
@@ -48,13 +53,19 @@ export class BlockFile<T> {
   }
 
   #read(): T | null {
-    const size = this.#look();
+    const isTrusted = this.#isTrusted();
+    const size = isTrusted ? this.#size : this.#lookUp();
     if (size <= 0) {
       this.#forget();
       return null;
     }
     const bytes = size <= PAGE ? scratch : Buffer.allocUnsafe(size);
     const length = readSync(this.#fd, bytes, 0, bytes.length, 0);
+    // Replaced, or changed by hand.
+    if (isTrusted && (bytes[length - 1] !== NEWLINE || (length === PAGE && size < PAGE))) {
+      this.#namedIn = -1;
+      return this.#read();
+    }
     this.#size = length;
     this.isUnchanged = length === this.#length && bytes.compare(this.#content, 0, length, 0, length) === 0;
     if (this.isUnchanged) return this.#value;
@@ -115,13 +126,12 @@ export class BlockFile<T> {
 
   /** Once the new file is in place nothing that fails here may undo that: it is opened when it is next read. */
   #replace(bytes: Buffer, durable: boolean): void {
+    if (this.#fd >= 0 && this.#size > 0 && this.#names !== null) writeFully(this.#fd, BLANK, this.#size - 1);
     replaceFile(this.path, bytes, durable);
-    this.#namedIn = -1;
     try {
-      this.#look();
+      this.#lookUp();
     } catch {
-      this.#fd = -1;
-      this.#size = -1;
+      this.#closeFile();
     }
   }
 
@@ -132,21 +142,31 @@ export class BlockFile<T> {
     if (fd >= 0) closeSync(fd);
   }
 
+  /** Whether the open file can be read without looking up its path: it says by itself when it was replaced. */
+  #isTrusted(): boolean {
+    return this.#size > 0 && this.#namedIn === this.#names?.generation;
+  }
+
   /**
    * The size of the file the path names now, or -1. A descriptor of a file that was replaced or removed is let go; its
    * count of links would not tell, for a backup may have linked it elsewhere.
    */
-  #look(): number {
-    if (this.#size > 0 && this.#namedIn === this.#names?.generation) return this.#size;
+  #lookUp(): number {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined || named.ino !== this.#inode || named.dev !== this.#device) this.#closeFile();
     if (named === undefined) return -1;
-    if (this.#fd < 0) this.#fd = openUnnoted(this.path);
     this.#namedIn = this.#names?.generation ?? -1;
-    this.#inode = named.ino;
-    this.#device = named.dev;
-    this.#size = named.size;
-    return named.size;
+    if (this.#fd >= 0) {
+      this.#size = named.size;
+      return named.size;
+    }
+    this.#fd = openUnnoted(this.path);
+    // Of the file that was opened: the name may stand for another by now, and numbers of files are used again.
+    const { ino, dev, size } = fstatSync(this.#fd);
+    this.#inode = ino;
+    this.#device = dev;
+    this.#size = size;
+    return size;
   }
 
   /** Makes room for this many bytes. */

@@ -159,6 +159,7 @@ export class FileLedger implements Ledger {
       if (this.#trees.size <= OPEN_TREES) return;
       if (tree.users > 0) continue;
       this.#trees.delete(name);
+      if (tree === this.#latest) this.#latest = null;
       tree.close();
     }
   }
@@ -167,6 +168,7 @@ export class FileLedger implements Ledger {
     this.#isClosed = true;
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
+    this.#latest = null;
     this.#floor.close();
     this.#manifestGuard.close();
   }

@@ -1,10 +1,11 @@
 /** A process looks at a tree's folder once a step, and at its files only when a name there was changed. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../../src/index.js";
+import { tryLockExclusive } from "../../../src/support/kernel-lock.js";
 
 /** After this the names of a folder count as settled. */
 const SETTLED_MS = 60;
@@ -54,5 +55,23 @@ describe("a tree whose names have not changed for a while", () => {
     const lease = await one.acquire("shop");
     expect(await other.tryAcquire("shop")).toBeNull();
     await lease.release();
+  });
+});
+
+describe("a tree beside more trees than are kept open", () => {
+  it("LOCK-1: is used again although all the others are in use", async () => {
+    const root = mkdtempSync(join(tmpdir(), "holdfast-names-"));
+    const holdfast = await openHoldfast({ store: `file:${root}`, owner: "agent:a" });
+    const busy = Array.from({ length: 64 }, (_, at) => `busy-${at}`);
+    for (const key of busy) await (await holdfast.acquire(key)).release();
+    const guards = busy.map((key) => openSync(join(root, "locks", key, "guard"), "r+"));
+    for (const guard of guards) expect(tryLockExclusive(guard)).toBe(true);
+    const waiting = busy.map(async (key) => (await holdfast.acquire(key)).release());
+    await sleep(20);
+    for (let time = 0; time < 3; time += 1) await (await holdfast.acquire("free")).release();
+    for (const guard of guards) closeSync(guard);
+    await Promise.all(waiting);
+    await holdfast.close();
+    rmSync(root, { recursive: true });
   });
 });

@@ -93,12 +93,19 @@ export const MUTANTS = [
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "given to the next heart" },
   },
   {
+    name: "run-looked-at",
+    about: "whoever looks at a run's proof while the run ends what it started is ended too",
+    file: "src/support/process-table.ts",
+    find: "/^lock:/m.test(",
+    replace: "/^/m.test(",
+    tests: run("loss", "only looks at it"),
+  },
+  {
     name: "known-proof",
     about: "a process is taken for dead by a file that is open here, whatever its name stands for",
     file: "src/support/known-proofs.ts",
-    find: 'return this.#isHeld(nonce, identity) ? "alive" : probeLife(this.#dir, nonce, identity);',
-    replace:
-      'return this.#isHeld(nonce, identity) || probeLife(this.#dir, nonce, identity) === "alive" ? "alive" : "dead";',
+    find: ": probeLife(this.#dir, nonce, file);",
+    replace: ': probeLife(this.#dir, nonce, file) === "alive" ? "alive" : "dead";',
     tests: { files: ["test/support/known-proofs.test.ts"], only: "given up" },
   },
   {
@@ -274,8 +281,8 @@ export const MUTANTS = [
     name: "wake-up",
     about: "whoever makes room tells nobody in other processes",
     file: "src/support/known-proofs.ts",
-    find: 'writeSync(this.#open(nonce, identity), "\\n", WAKE_BYTE_AT);',
-    replace: "this.#open(nonce, identity);",
+    find: 'writeSync(this.#open(nonce, file), "\\n", WAKE_BYTE_AT);',
+    replace: "this.#open(nonce, file);",
     tests: processes("line", "take turns"),
   },
   {

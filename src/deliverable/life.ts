@@ -12,7 +12,7 @@ import type { FoundLock } from "./record.js";
 
 /** "unknown" wherever there is no proof: another machine, a copied folder, a missing file. */
 export function lifeOf({ alive }: Places, grant: Grant): Life {
-  return lifeBehind(grant, grant.renewedAt, (nonce, file) => probeLife(alive, nonce, file));
+  return lifeBehind(grant, grant.renewedAt, (nonce, { file }) => probeLife(alive, nonce, file));
 }
 
 /** Why the lock may be ended without its holder, or null. The rules are those of the profile `default`. */

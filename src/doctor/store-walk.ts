@@ -22,5 +22,5 @@ export async function* treesOf({ reader }: Examination): AsyncGenerator<TreeCont
 }
 
 export function lifeIn({ proofs }: Examination, of: Grant | Ticket): Life {
-  return proofs === null ? "unknown" : lifeBehind(of, seenAt(of), (nonce, file) => probeLife(proofs, nonce, file));
+  return proofs === null ? "unknown" : lifeBehind(of, seenAt(of), (nonce, { file }) => probeLife(proofs, nonce, file));
 }

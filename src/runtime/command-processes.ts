@@ -16,7 +16,7 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandProof } from "../store/contract.js";
-import { exists, hasOpen, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "../support/process-table.js";
+import { exists, hasLocked, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "../support/process-table.js";
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -125,12 +125,12 @@ export class CommandProcesses {
   #elsewhere(): ProcessRow[] {
     const { proof, proofPath } = this.#heritage;
     if (proofPath === null || proof?.isInherited() !== true) return [];
-    return listYounger().filter((row) => row.group !== this.#group && !row.isZombie && hasOpen(row.pid, proofPath));
+    return listYounger().filter((row) => row.group !== this.#group && !row.isZombie && hasLocked(row.pid, proofPath));
   }
 
   #inherited(pid: number): boolean {
     const { proofPath, variable } = this.#heritage;
-    return wasStartedWith(pid, variable) || (proofPath !== null && hasOpen(pid, proofPath));
+    return wasStartedWith(pid, variable) || (proofPath !== null && hasLocked(pid, proofPath));
   }
 }
 

@@ -37,7 +37,7 @@ export function createProofFileWakeUps(dir: string, others: KnownProofs): Waker 
     wake(ticket) {
       const { nonce, ticketId, proof } = ticket;
       if (listeners.callOne(nonce, ticketId)) return false;
-      return proof.kind === "file" && others.wake(nonce, proof.file);
+      return proof.kind === "file" && others.wake(nonce, proof);
     },
     close() {
       for (const nonce of watchers.keys()) stopWatching(nonce);

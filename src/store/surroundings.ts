@@ -6,7 +6,7 @@ import { type Proof, seenAt, type Ticket } from "../lock/grant.js";
 import type { Life, Witness } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
 import { openInheritableProof } from "../support/inheritable-proof.js";
-import { KnownProofs } from "../support/known-proofs.js";
+import { KnownProofs, type ProofFile } from "../support/known-proofs.js";
 import { lifeBehind } from "../support/life.js";
 import { openProofOfLife, type ProofOfLife, sweepProofs } from "../support/proof-of-life.js";
 import type { CommandProof, WakeUps } from "./contract.js";
@@ -42,7 +42,7 @@ export function openProofFolder(
   const proofs = new Map<string, ProofOfLife>();
   const others = new KnownProofs(dir);
   const wakeUps = createProofFileWakeUps(dir, others);
-  const probe = (nonce: string, file: string): Life => (proofs.has(nonce) ? "alive" : others.life(nonce, file));
+  const probe = (nonce: string, proof: ProofFile): Life => (proofs.has(nonce) ? "alive" : others.life(nonce, proof));
   return {
     witness: { life: (of) => lifeBehind(of, seenAt(of), probe), hasActiveJob },
     wakeUps,

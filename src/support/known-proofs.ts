@@ -3,7 +3,8 @@
  * opening a file costs more than either.
  *
  * A file is kept by name and identity, so it is the one a record meant, whatever its name stands for by now. That a process
- * lives is taken from it; that one is dead is proven by name and identity, as everywhere.
+ * lives is taken from it; that one is dead is proven by name and identity, as everywhere. A proof that a command inherits is
+ * opened for a moment only: it is for those who inherited it to have it open.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +12,11 @@ import { tryLockShared, unlock } from "./kernel-lock.js";
 import { identityOf, type Life, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
 
 const MOST_OPEN = 64;
+
+export interface ProofFile {
+  readonly file: string;
+  readonly inherited: boolean;
+}
 
 export class KnownProofs {
   readonly #dir: string;
@@ -21,14 +27,15 @@ export class KnownProofs {
     this.#dir = dir;
   }
 
-  life(nonce: string, identity: string): Life {
-    return this.#isHeld(nonce, identity) ? "alive" : probeLife(this.#dir, nonce, identity);
+  life(nonce: string, { file, inherited }: ProofFile): Life {
+    return !inherited && this.#isHeld(nonce, file) ? "alive" : probeLife(this.#dir, nonce, file);
   }
 
   /** False when its process cannot be told: it polls, or is gone. */
-  wake(nonce: string, identity: string): boolean {
+  wake(nonce: string, { file, inherited }: ProofFile): boolean {
     try {
-      writeSync(this.#open(nonce, identity), "\n", WAKE_BYTE_AT);
+      writeSync(this.#open(nonce, file), "\n", WAKE_BYTE_AT);
+      if (inherited) this.#forget(nameOf(nonce, file));
       return true;
     } catch {
       return false;

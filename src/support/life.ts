@@ -1,4 +1,5 @@
 /** Whether the process behind a record lives, by the proof that the record names. */
+import type { ProofFile } from "./known-proofs.js";
 import { lifeOfProcess, thisMachine } from "./machine.js";
 import type { Life } from "./proof-of-life.js";
 
@@ -7,14 +8,14 @@ interface Recorded {
   readonly proof:
     | { readonly kind: "none" }
     | ({ readonly kind: "pid" } & Parameters<typeof lifeOfProcess>[0])
-    | { readonly kind: "file"; readonly file: string };
+    | ({ readonly kind: "file" } & ProofFile);
 }
 
 /** "unknown" wherever nothing can be proven, as of what was seen on another machine. `probe` looks at a proof file. */
 export function lifeBehind(
   { nonce, proof }: Recorded,
   seenAt: { readonly bootId: string },
-  probe: (nonce: string, file: string) => Life,
+  probe: (nonce: string, proof: ProofFile) => Life,
 ): Life {
   if (seenAt.bootId !== thisMachine().bootId) return "unknown";
   switch (proof.kind) {
@@ -23,6 +24,6 @@ export function lifeBehind(
     case "pid":
       return lifeOfProcess(proof);
     case "file":
-      return probe(nonce, proof.file);
+      return probe(nonce, proof);
   }
 }

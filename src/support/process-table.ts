@@ -101,11 +101,17 @@ export function terminalPlace(): TerminalPlace {
   return { hasTerminal: Number(foreground) > 0, isForeground: group === foreground };
 }
 
-/** Whether the process has this file open. False where the system does not tell, or not us. */
-export function hasOpen(pid: number, path: string): boolean {
+/**
+ * Whether the process has this file open and locked, by itself or by whom it inherited the descriptor from; others open it
+ * to look at it. False where the system does not tell, or not us.
+ */
+export function hasLocked(pid: number, path: string): boolean {
   if (!isLinux) return false;
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === path);
+    return readdirSync(`/proc/${pid}/fd`).some(
+      (fd) =>
+        linkOf(`/proc/${pid}/fd/${fd}`) === path && /^lock:/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1")),
+    );
   } catch {
     return false;
   }

@@ -22,6 +22,18 @@ describe("run whose lease is lost", PATIENTLY, () => {
     });
   });
 
+  it("RUN-1 ends what has inherited its proof, not what only looks at it", async () => {
+    await using scene = new RunScene();
+    const admin = await scene.open({ owner: "admin:test" });
+    const run = scene.run(["k", "--ttl", "12s"], STUBBORN);
+    const child = scene.keep(Number(await run.says(/child (\d+)/)));
+    const looker = scene.shell('for f in store/alive/*; do exec 3< "$f"; done; echo "looks $$"; exec sleep 60');
+    const looking = scene.keep(Number(await looker.says(/looks (\d+)/)));
+    await admin.break("k", { reason: "test" });
+    expect(await run.ended).toBe(81);
+    expect([isGone(child), isGone(looking)]).toEqual([true, false]);
+  });
+
   for (const ttl of ["1s", "4s"])
     it(`RUN-1 LOCK-6 a runner that slept through its lease of ${ttl}: nobody gets in before the group has ended`, async () => {
       await using scene = new RunScene();

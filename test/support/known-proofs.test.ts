@@ -19,7 +19,8 @@ afterEach(() => {
 });
 
 const prove = (): ProofOfLife => openProofOfLife(dir, newNonce(), {});
-const lifeOf = ({ nonce, identity }: Pick<ProofOfLife, "nonce" | "identity">) => known.life(nonce, identity);
+const lifeOf = ({ nonce, identity }: Pick<ProofOfLife, "nonce" | "identity">) =>
+  known.life(nonce, { file: identity, inherited: false });
 
 describe("proofs kept open", () => {
   it("STALE-2: a killed process is dead at once, also to one who has looked before; a stopped one lives", async () => {
@@ -54,10 +55,10 @@ describe("proofs kept open", () => {
   it("LOCK-12: whoever is to be woken finds its byte written; one that is gone is not told", () => {
     const proof = prove();
     const before = readFileSync(proof.path);
-    expect(known.wake(proof.nonce, proof.identity)).toBe(true);
+    expect(known.wake(proof.nonce, { file: proof.identity, inherited: false })).toBe(true);
     expect(readFileSync(proof.path)).toEqual(before);
     expect(before[WAKE_BYTE_AT]).toBe("\n".charCodeAt(0));
-    expect(known.wake(newNonce(), "1:2:3")).toBe(false);
+    expect(known.wake(newNonce(), { file: "1:2:3", inherited: false })).toBe(false);
     proof.close();
   });
 
@@ -68,5 +69,16 @@ describe("proofs kept open", () => {
     for (const proof of proofs) expect(lifeOf(proof)).toBe("alive");
     expect(open() - before).toBeLessThanOrEqual(64);
     for (const proof of proofs) proof.close();
+  });
+
+  it.runIf(process.platform === "linux")("RUN-1: one that a command inherits is not kept open by others", () => {
+    const open = () => readdirSync("/proc/self/fd").length;
+    const proof = prove();
+    const before = open();
+    const inherited = { file: proof.identity, inherited: true };
+    expect(known.life(proof.nonce, inherited)).toBe("alive");
+    expect(known.wake(proof.nonce, inherited)).toBe(true);
+    expect(open()).toBe(before);
+    proof.close();
   });
 });

@@ -6,9 +6,10 @@
  * the terminal's keys, nor open /dev/tty. So there it stays in the group that the shell made for this job, where Ctrl-C
  * and Ctrl-Z find it, and its processes are told apart by what they inherited.
  *
- * What belongs to a run, besides its group: whoever has its proof of life open, wherever it went. Only a process that has
- * left the group and closed the descriptors it inherited is out of reach. (Where the system does not tell who has which
- * file open, leaving the group is enough.)
+ * What belongs to a run, besides its group: whoever has inherited the descriptor of its proof of life, wherever it went; by
+ * the lock on it that is told from somebody who looks at the file. Only a process that has left the group and closed the
+ * descriptors it inherited is out of reach. (Where the system does not tell who has which file open, leaving the group is
+ * enough.)
  *
  * A process id can be given out anew once its process was waited for, and the number of a group once nobody is in it. So
  * a group whose leader has ended is signalled only when somebody was just seen in it.

@@ -69,6 +69,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       const outcome = body(view);
       const { changes } = outcome;
       wake = changes?.wake ?? NOBODY;
+      settled = NOTHING;
       if (party === null || changes === null) return outcome;
       const keys = granted(changes).map(({ resource }) => resource);
       const after = settleBefore(view, outcome, keys, party);

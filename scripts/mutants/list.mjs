@@ -286,6 +286,14 @@ export const MUTANTS = [
     tests: processes("line", "take turns"),
   },
   {
+    name: "heirs-told",
+    about: "those who are handed a key are not told",
+    file: "src/store/local-store.ts",
+    find: "whenMade: () => tell(heirs)",
+    replace: "whenMade: () => undefined",
+    tests: processes("line", "take turns"),
+  },
+  {
     name: "order",
     about: "whoever holds something may wait for anything",
     file: "src/lock/decide.ts",

@@ -51,13 +51,17 @@ export interface Changes {
    * waits with `sync`.
    */
   readonly durable?: boolean | "soon";
-  /** Waiters to tell once it is done. */
+  /** Waiters that are granted something by it: they need no guard, and are told as soon as it counts. */
+  readonly heirs?: readonly Ticket[];
+  /** Waiters to tell once it is done, so that they do not meet it at the guard. */
   readonly wake?: readonly Ticket[];
 }
 
 export interface Outcome<T> {
   readonly result: T;
   readonly changes: Changes | null;
+  /** Called once the changes count, before what is not part of them is written and the guard is left. Must not throw. */
+  readonly whenMade?: () => void;
 }
 
 export interface Ledger {

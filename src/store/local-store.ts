@@ -65,6 +65,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   ): Promise<T> {
     let wake: readonly Ticket[] = NOBODY;
     let settled: readonly Manifest[] = NOTHING;
+    let hasWoken = false;
+    const tell = (tickets: readonly Ticket[]): void => {
+      for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
+    };
     const result = await ledger.transact(treesOf(about), (view) => {
       const outcome = body(view);
       const { changes } = outcome;
@@ -74,10 +78,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       const keys = granted(changes).map(({ resource }) => resource);
       const after = settleBefore(view, outcome, keys, party);
       settled = after.settled;
-      return after;
+      const { heirs = NOBODY } = changes;
+      return heirs.length === 0 ? after : { result: after.result, changes: after.changes, whenMade: () => tell(heirs) };
     });
-    let hasWoken = false;
-    for (const ticket of wake) if (wakeUps.wake(ticket)) hasWoken = true;
+    tell(wake);
     manifests.sweep(settled);
     if (hasWoken && stepsAside) await sleep(STEP_ASIDE_MS);
     return result;

@@ -147,7 +147,7 @@ class Answers {
   #done<T>({ result, changes }: Outcome<T>): T {
     if (changes === null) return result;
     this.#step.apply(changes);
-    this.woken.push(...(changes.wake ?? []));
+    this.woken.push(...(changes.heirs ?? []), ...(changes.wake ?? []));
     return result;
   }
 }

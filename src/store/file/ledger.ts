@@ -77,8 +77,8 @@ export class FileLedger implements Ledger {
     const now = this.#clock();
     for (const tree of trees) tree.load(now);
     try {
-      const { result, changes } = body(new FileView(trees, now, this.#manifestsOf));
-      if (changes !== null) this.#write(trees, changes);
+      const { result, changes, whenMade } = body(new FileView(trees, now, this.#manifestsOf));
+      if (changes !== null) this.#write(trees, changes, whenMade);
       return result;
     } finally {
       this.#manifestGuard.leave();
@@ -100,7 +100,7 @@ export class FileLedger implements Ledger {
     return this.#manifests.of(target);
   };
 
-  #write(trees: readonly FileTree[], changes: Changes): void {
+  #write(trees: readonly FileTree[], changes: Changes, whenMade: (() => void) | undefined): void {
     const durable = (changes.durable ?? false) !== false;
     const { files, manifestDrops = [] } = changes;
     if (files !== undefined) this.#manifests.addFiles(files.manifest, files.files, durable);
@@ -112,6 +112,7 @@ export class FileLedger implements Ledger {
     const [first] = steps;
     if (first !== undefined && steps.length === 1) first.tree.commit(first.step);
     else if (steps.length > 1) this.#writeSeveral(steps, durable);
+    whenMade?.();
     if (changes.ticketAdds || changes.ticketUpdates || changes.ticketDrops?.length)
       for (const tree of trees) writeTickets(tree, changes);
     for (const manifest of manifestDrops) this.#manifests.drop(manifest);

@@ -80,7 +80,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
     callerRows: null,
     scripting: null,
     async transact<T>(_trees: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
-      const { result, changes } = body({
+      const { result, changes, whenMade } = body({
         now: clock(),
         near: (keys) => inOrder(near(keys)),
         find: (resource, lockId) => treeAt(treeOf(resource)).grants.get(lockId) ?? null,
@@ -94,6 +94,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
         manifestsOf: (target) => manifests.of(target),
       });
       if (changes !== null) apply(changes);
+      whenMade?.();
       return result;
     },
     async sync() {},

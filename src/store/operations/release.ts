@@ -60,6 +60,7 @@ export function release(
         ),
         ...line.heirs.audit,
       ],
+      heirs: line.heirs.tickets,
       wake: line.next,
     },
   };
@@ -68,7 +69,7 @@ export function release(
 interface Served {
   readonly heirs: HandOver;
   readonly ticketDrops: readonly Ticket[];
-  /** Those to be told. */
+  /** Those to be told that they may ask. */
   readonly next: readonly Ticket[];
 }
 
@@ -90,7 +91,11 @@ function serve(
   };
   const next = wakeAfter(view, waiting, context, { gone: drops });
   const heirs = orNobody(() => handOver(view, waiting, drops, next, context));
-  return { heirs, ticketDrops: [...heirs.tickets, ...left], next };
+  return {
+    heirs,
+    ticketDrops: [...heirs.tickets, ...left],
+    next: next.filter((ticket) => !heirs.tickets.includes(ticket)),
+  };
 }
 
 /** What cannot be handed over, because a record cannot be read or no number can be reserved, is released all the same. */

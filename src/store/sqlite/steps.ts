@@ -62,6 +62,7 @@ export class Steps {
       }
       this.#apply(changes);
       this.#commit();
+      outcome.whenMade?.();
       return outcome;
     } catch (error) {
       this.#rollBack();

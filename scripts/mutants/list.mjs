@@ -88,9 +88,17 @@ export const MUTANTS = [
     name: "heart-of-the-last",
     about: "a heart thread goes over to the next heart while a renewal for the last one is under way",
     file: "src/lease/heart-thread.ts",
-    find: "  await looking;\n",
+    find: "  await Promise.all(underWay.values());\n",
     replace: "",
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "given to the next heart" },
+  },
+  {
+    name: "heart-beats-apart",
+    about: "a renewal that waits for a stuck tree keeps those of other trees waiting",
+    file: "src/lease/heart-thread.ts",
+    find: "if (underWay.has(name)) return;",
+    replace: "if (underWay.size > 0) return;",
+    tests: { files: ["test/lease/thread-heart.test.ts"], only: "stuck in one tree" },
   },
   {
     name: "run-looked-at",

@@ -21,7 +21,8 @@ const suspect = new Set<string>();
 /** Of leases that do not fit a slot, by slot and generation. */
 const longTexts = new Map<string, string>();
 let store: Promise<Store> | undefined;
-let looking: Promise<void> | null = null;
+/** Renewals that have no answer yet, by slot and generation: one whose tree is stuck keeps no other waiting. */
+const underWay = new Map<string, Promise<void>>();
 let timer: NodeJS.Timeout | undefined;
 
 function nameOf({ index, generation }: Slot): string {
@@ -33,20 +34,19 @@ function say(message: HeartMessage): void {
 }
 
 function look(): void {
-  looking ??= renewWhatIsDue().finally(() => {
-    looking = null;
-  });
+  table.isBeating = true;
+  for (let index = 0; index < table.used && !table.isEnding; index += 1) if (isDue(index)) begin(table.slotAt(index));
+  table.isBeating = underWay.size > 0;
 }
 
-async function renewWhatIsDue(): Promise<void> {
-  table.isBeating = true;
-  try {
-    const beats: Promise<void>[] = [];
-    for (let index = 0; index < table.used && !table.isEnding; index += 1) if (isDue(index)) beats.push(beat(index));
-    await Promise.all(beats);
-  } finally {
-    table.isBeating = false;
-  }
+function begin(slot: Slot): void {
+  const name = nameOf(slot);
+  if (underWay.has(name)) return;
+  const end = (): void => {
+    underWay.delete(name);
+    table.isBeating = underWay.size > 0;
+  };
+  underWay.set(name, beat(slot).finally(end));
 }
 
 function isDue(index: number): boolean {
@@ -57,14 +57,13 @@ function isDue(index: number): boolean {
   return !hasStalled && now - table.sinceOf(index) >= beatEveryMs(leaseMs, rhythm);
 }
 
-async function beat(index: number): Promise<void> {
-  const slot = table.slotAt(index);
-  const text = table.textOf(index) || longTexts.get(nameOf(slot));
-  if (text === undefined) return; // Still on its way.
-  const grants = JSON.parse(text) as GrantRef[];
+async function beat(slot: Slot): Promise<void> {
+  const { index } = slot;
   const { leaseMs, renewToMs } = table.beatOf(index);
   const wantedMs = (): number => (isStill(slot) ? table.renewToMsOf(index) : renewToMs);
   try {
+    const grants = grantsIn(slot);
+    if (grants === null) return;
     const { locks } = await openedStore();
     const renewed = await renewTo(wantedMs, leaseMs, (ms) => locks.renew(grants, ms), clock);
     if (isStill(slot)) table.renewed(index, renewed.since, renewed.leaseMs);
@@ -74,6 +73,12 @@ async function beat(index: number): Promise<void> {
     if (isUnknown) noteSuspicion(slot, true);
     else if (table.lose(slot)) say({ kind: "lost", ...slot, code: error.code, message: error.message });
   }
+}
+
+/** Null while they are on their way, and when the slot went over to another lease while it was read. */
+function grantsIn(slot: Slot): GrantRef[] | null {
+  const text = table.textOf(slot.index) || longTexts.get(nameOf(slot));
+  return text === undefined || !isStill(slot) ? null : (JSON.parse(text) as GrantRef[]);
 }
 
 /** One that could not be opened is tried again with the next beat. */
@@ -123,7 +128,7 @@ async function end(): Promise<void> {
   rest();
   const opened = await store?.catch(() => undefined);
   await opened?.close();
-  await looking;
+  await Promise.all(underWay.values());
   store = undefined;
   suspect.clear();
   longTexts.clear();

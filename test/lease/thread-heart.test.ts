@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createThreadHeart } from "../../dist/lease/thread-heart.js";
 import { openHoldfast } from "../../src/index.js";
 import { createSystemClock } from "../../src/support/clock.js";
@@ -48,6 +48,36 @@ describe("a heart thread", () => {
     await beats("the last", stuck, 1_000);
     await beats("the next", well, 0);
     expect(told.filter((each) => each.startsWith("the next"))).toEqual([]);
+    closeSync(guard);
+    await holdfast.close();
+    rmSync(root, { recursive: true });
+  });
+
+  it("LOCK-5: that is stuck in one tree renews what is held in others", async () => {
+    const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
+    const store = `file:${root}`;
+    const holdfast = await openHoldfast({ store, owner: "agent:a" });
+    const stuck = (await holdfast.acquire("stuck")).seat.grants;
+    const well = (await holdfast.acquire("well")).seat.grants;
+    const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
+    tryLockExclusive(guard);
+    const heart = createThreadHeart(store, clock, { heartbeatMs: 300, maxStallMs: null }, NO_OTHER_HEART);
+    const keep = (grants: readonly unknown[], since: number) =>
+      heart.keep({
+        grants: grants as BuiltPulse["grants"],
+        leaseMs: 30_000,
+        renewToMs: 30_000,
+        since,
+        onLost: () => undefined,
+        onSuspect: () => undefined,
+      });
+    const now = clock().bootMs;
+    const other = keep(stuck, now - 1_000);
+    const beating = keep(well, now);
+    // Less than what a step waits for a guard that nobody leaves.
+    await vi.waitFor(() => expect(beating.since()).toBeGreaterThan(now), { timeout: 4_000 });
+    expect(other.since()).toBe(now - 1_000);
+    await heart.close();
     closeSync(guard);
     await holdfast.close();
     rmSync(root, { recursive: true });

@@ -11,7 +11,7 @@ import type { Instant } from "../../lock/time.js";
 import type { Boots } from "./boots.js";
 import type { Trees } from "./trees.js";
 
-/** Numbers reserved by one synced commit, and on top as many as the step at hand may need. */
+/** Numbers reserved by one synced commit, and on top as many as a request may need. */
 const BLOCK = 1_000 + MAX_KEYS;
 
 /** Thrown inside a step that needs more numbers than are reserved: reserve, then run it again. */
@@ -39,13 +39,13 @@ export class Fences {
     return tree.fence;
   }
 
-  /** The reservation itself: a step of its own, and synced. */
+  /** A step of its own, and synced. It comes on top of what is left: a step may need more than a block. */
   reserve(name: Key, now: Instant): void {
     const tree = this.#trees.change(name);
     const boot = this.#boots.numberOf(now);
     if (tree.reserved === 0) tree.fence = Math.floor(now.wallMs);
     else if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved);
-    tree.reserved = tree.fence + BLOCK;
+    tree.reserved = Math.max(tree.fence, tree.reserved) + BLOCK;
     tree.boot = boot;
     this.#trees.writeReservation(tree);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Key } from "../../../src/lock/key.js";
 import type { Clock } from "../../../src/support/clock.js";
-import { acquire, clockOf, newPlace, open, openRaw, pairs, release } from "./scene.js";
+import { acquire, clockOf, newPlace, open, openRaw, pairs, release, stillClock } from "./scene.js";
 
 const isRising = (tokens: readonly number[]) => tokens.every((token, at) => at === 0 || token > (tokens[at - 1] ?? 0));
 
@@ -91,6 +91,20 @@ describe("fencing tokens", () => {
       last = tokens.at(-1) ?? 0;
       await release(store, grants);
     }
+  });
+
+  it("FENCE-1: a step that needs more numbers than a block has gets them", async () => {
+    const clock = stillClock();
+    const store = await open(newPlace(), clock);
+    const cover = await acquire(store, "tree", { leaseMs: 3_600_000 });
+    for (let time = 0; time < 20; time += 1) {
+      const keys = Array.from({ length: 64 }, (_, at) => `tree/${time}/${at}`);
+      await acquire(store, keys, { presented: cover, tokenHash: "of what nests", leaseMs: 1_000 });
+    }
+    clock.forward(1_000);
+    await release(store, cover);
+    const [next] = await acquire(store, "tree");
+    expect(next?.fencingToken).toBe((cover[0]?.fencingToken ?? 0) + 20 * 64 + 1);
   });
 
   it("a step that must survive a power cut is done once, whatever it takes", async () => {

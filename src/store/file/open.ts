@@ -55,8 +55,8 @@ async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): P
   const machine = machineRecord(now);
   const guard = openGuard(join(root, "store.guard"));
   const file = new BlockFile<StoreRecord>(join(root, "store.json"));
-  await enterAll([guard], root);
   try {
+    await enterAll([guard], root);
     const record = file.read();
     if (record === null) {
       const settings = firstSettings(stated);

@@ -7,7 +7,7 @@ import type { Clock } from "../../support/clock.js";
 import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
-import { enterAll } from "../../support/guard.js";
+import { enterAll, type Guard } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { createLocalStore } from "../local-store.js";
 import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
@@ -21,27 +21,34 @@ import { openTurnstile } from "./turnstile.js";
 export async function openSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "sqlite: needs a path", { next: ["Write sqlite:PATH."] });
   const path = resolve(place);
-  const folder = dirname(path);
-  prepareFolder(folder, !existsSync(path));
+  prepareFolder(dirname(path), !existsSync(path));
 
   const turnstile = openTurnstile(`${path}-turn`);
-  await enterAll([turnstile], path);
   try {
-    const isNew = !existsSync(path);
-    const database = new Database(path);
-    try {
-      const settings = migrate(database, stated);
-      if (isNew) syncFolder(folder);
-      database.opened();
-      const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
-      claimForThisMachine(database, ledger, clock());
-      return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings, activeJobs(database, clock)));
-    } catch (error) {
-      database.close();
-      throw error;
-    }
-  } finally {
+    await enterAll([turnstile], path);
+    const store = openInside(turnstile, path, stated, clock);
     turnstile.leave();
+    return store;
+  } catch (error) {
+    turnstile.close(); // And so leaves it. Whoever beats for a lease tries again and again.
+    throw error;
+  }
+}
+
+function openInside(turnstile: Guard, path: string, stated: Partial<Settings>, clock: Clock): Store {
+  const folder = dirname(path);
+  const isNew = !existsSync(path);
+  const database = new Database(path);
+  try {
+    const settings = migrate(database, stated);
+    if (isNew) syncFolder(folder);
+    database.opened();
+    const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
+    claimForThisMachine(database, ledger, clock());
+    return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings, activeJobs(database, clock)));
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,6 +6,14 @@ import { openSqliteStore } from "../../../src/store/sqlite/open.js";
 import { acquire, clockOf, newPlace, open, openRaw, pairs } from "./scene.js";
 
 const clock = clockOf("this boot");
+
+function fileBehind(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null; // The one that listed the folder.
+  }
+}
 
 describe("opening a database", () => {
   it("STORE-3: has the table dal_locks with one row per grant, in its fixed columns", async () => {
@@ -50,6 +58,16 @@ describe("opening a database", () => {
     expect(second.settings).toEqual(first.settings);
     await first.close();
     await second.close();
+  });
+
+  it("keeps nothing open where it is refused", async () => {
+    const place = newPlace();
+    const first = await openSqliteStore(place, { levels: ["project"] }, clock);
+    for (let time = 0; time < 5; time += 1)
+      await expect(openSqliteStore(place, { levels: ["map"] }, clock)).rejects.toMatchObject({ code: "E_CONFIG" });
+    const open = readdirSync("/proc/self/fd").filter((fd) => fileBehind(fd) === `${realpathSync(place)}-turn`);
+    expect(open).toHaveLength(1);
+    await first.close();
   });
 
   it("tells a file that is no database for what it is, and does not change it", async () => {

@@ -72,14 +72,16 @@ export function decodeGrant(record: StoredGrant): Grant {
     throw new NewerRecord(`written by a newer version (schema ${record.schema_version})`);
   const { store } = record;
   const wallMs = Date.parse(record.last_renewed_at);
+  const createdAt = Date.parse(record.created_at);
   const sane =
-    typeof record.lock_id === "string" &&
-    typeof record.resource === "string" &&
+    areTexts(record.lock_id, record.resource, record.owner, record.holder_id, record.nonce) &&
     MODES.includes(record.mode) &&
     Number.isSafeInteger(record.fencing_token) &&
-    Number.isFinite(wallMs) &&
+    Number.isFinite(wallMs + createdAt) &&
     record.lease_duration_s > 0 &&
-    PROFILES.includes(store?.profile);
+    record.lease_duration_s <= LONGEST_LEASE_S &&
+    isObject(record.metadata) &&
+    areSane(store);
   if (!sane) throw new Error("fields are missing or make no sense");
   return {
     lockId: record.lock_id,
@@ -89,7 +91,7 @@ export function decodeGrant(record: StoredGrant): Grant {
     owner: record.owner,
     holderId: record.holder_id,
     nonce: record.nonce,
-    createdAt: Date.parse(record.created_at),
+    createdAt,
     renewedAt: { wallMs, bootMs: store.renewed_boot_ms, bootId: store.boot_id, machineId: store.machine_id },
     leaseMs: Math.round(record.lease_duration_s * 1000),
     graceMs: store.grace_ms,
@@ -102,6 +104,46 @@ export function decodeGrant(record: StoredGrant): Grant {
     proof: store.proof,
     metadata: record.metadata,
   };
+}
+
+/** More than anybody is given, and little enough for its end to be a date. */
+const LONGEST_LEASE_S = 1e9;
+
+function areSane(store: GrantDetails | null | undefined): boolean {
+  return (
+    isObject(store) &&
+    areTexts(store.token_hash, store.boot_id, store.machine_id) &&
+    PROFILES.includes(store.profile) &&
+    (store.permits === null || Number.isSafeInteger(store.permits)) &&
+    typeof store.detached === "boolean" &&
+    (store.cover === null || areTexts(store.cover)) &&
+    Number.isFinite(store.renewed_boot_ms) &&
+    Number.isFinite(store.grace_ms) &&
+    Number.isSafeInteger(store.renewals) &&
+    isObject(store.proof) &&
+    isProof(store.proof)
+  );
+}
+
+function isProof(proof: Proof): boolean {
+  switch (proof.kind) {
+    case "none":
+      return true;
+    case "file":
+      return areTexts(proof.file) && typeof proof.inherited === "boolean";
+    case "pid":
+      return Number.isSafeInteger(proof.pid) && areTexts(proof.startTime, proof.pidNamespace);
+    default:
+      return false;
+  }
+}
+
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === "string");
+}
+
+function isObject<T>(value: T | null | undefined): value is T {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Tickets live for seconds, are rewritten often, and are the store's own business: short names, nothing twice. */

@@ -75,7 +75,16 @@ function removeAll(layout: Layout, mark: string, clock: Clock): void {
   }
 }
 
+/** A record that cannot be read counts as held. */
 function assertFree(layout: Layout, clock: Clock): void {
-  const grants = createFileRecords(layout).list({ prefix: null, after: null, limit: AT_ONCE });
-  assertNothingHeld(grants, clock(), `file:${layout.root}`);
+  const records = createFileRecords(layout);
+  assertNothingHeld(records.list({ prefix: null, after: null, limit: AT_ONCE }), clock(), `file:${layout.root}`);
+  for (const tree of records.heads().keys()) {
+    const [first] = records.near(tree).unreadable;
+    if (first !== undefined)
+      throw new HoldfastError("E_LOCK_CONFLICT", `a grant on ${first.resource} cannot be read: ${first.why}`, {
+        details: { resources: [first.resource] },
+        next: ["holdfast doctor"],
+      });
+  }
 }

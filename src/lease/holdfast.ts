@@ -1,4 +1,5 @@
 /** The workplace: one client of one store, under one owner's name. */
+import { setMaxListeners } from "node:events";
 import { type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
 import type { CommandProof, Store } from "../store/contract.js";
@@ -60,6 +61,7 @@ export class Holdfast {
     this.#facts = facts;
     this.owner = facts.owner;
     this.audit = createAuditTrail(facts.store);
+    setMaxListeners(0, this.#closing.signal); // As many as wait; Node warns of a leak from the eleventh on.
     const identity = new Identity(facts.store, facts.owner, facts.runsCommand);
     this.#identity = identity;
     this.#home = {

@@ -158,7 +158,9 @@ const THREAD = new URL("./heart-thread.js", import.meta.url);
 const idle: Worker[] = [];
 
 function startThread(workerData: HeartThreadSetup): Worker {
-  const worker = new Worker(THREAD, { workerData, stdout: false, stderr: false });
+  // A program that came by --eval or a pipe may have been given its type, and no file is run under that.
+  const execArgv = process.execArgv.some((option) => option.startsWith("--input-type")) ? { execArgv: [] } : {};
+  const worker = new Worker(THREAD, { workerData, stdout: false, stderr: false, ...execArgv });
   const forget = (): void => {
     if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
   };

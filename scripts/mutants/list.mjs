@@ -101,6 +101,14 @@ export const MUTANTS = [
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "stuck in one tree" },
   },
   {
+    name: "command-mark-in-bytes",
+    about: "the place of the command in a run's proof is counted in characters of the owner's name",
+    file: "src/support/command-mark.ts",
+    find: `readFileSync(path).toString("utf8", MARK_AT)`,
+    replace: `readFileSync(path, "utf8").slice(MARK_AT)`,
+    tests: { files: ["test/support/inheritable-proof.test.ts"], only: "names the command" },
+  },
+  {
     name: "run-looked-at",
     about: "whoever looks at a run's proof while the run ends what it started is ended too",
     file: "src/support/process-table.ts",

@@ -18,7 +18,7 @@ interface CommandMark {
   readonly has_own_group: boolean;
 }
 
-/** Where the line begins: behind the byte that wakes. */
+/** Where the line begins, in bytes: behind the one that wakes. */
 export const MARK_AT = 512;
 
 /** The line for a command that this process has just started and not yet waited for; empty where nobody could check it. */
@@ -49,7 +49,7 @@ function isSince({ started_at }: CommandMark): (row: ProcessRow) => boolean {
 
 function readMark(path: string): CommandMark | null {
   try {
-    return JSON.parse(readFileSync(path, "utf8").slice(MARK_AT)) as CommandMark;
+    return JSON.parse(readFileSync(path).toString("utf8", MARK_AT)) as CommandMark;
   } catch {
     return null;
   }

@@ -16,6 +16,8 @@ import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
 /** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
 export const WAKE_BYTE_AT = 511;
 
+/** What is kept of a name that is too long: of three there is room beside the nonce. */
+const SHORTENED = 48;
 const SWEEP_AT_MOST = 64;
 
 export type Life = "alive" | "dead" | "unknown";
@@ -48,12 +50,26 @@ export function openProofOfLife(
     mkdirSync(dir, { recursive: true });
     fd = openSync(path, "wx+", 0o644);
     if (!lock(fd)) throw new Error("a new file was locked by someone else");
-    writeSync(fd, `${JSON.stringify({ nonce, ...about }).padEnd(WAKE_BYTE_AT)}\n`);
+    writeSync(fd, firstLine({ nonce, ...about }));
     return { nonce, path, identity: identityOf(fd), close: once(() => giveUp(fd, path)) };
   } catch (error) {
     if (fd >= 0) giveUp(fd, path); // The next try needs the name again.
     throw ioError(error, "create the proof of life", path);
   }
+}
+
+/** Ends with the byte that wakes, however much is told in it and in whatever script: what follows has a fixed place. */
+function firstLine(about: Readonly<Record<string, unknown>>): Buffer {
+  const whole = JSON.stringify(about);
+  const text = Buffer.byteLength(whole) <= WAKE_BYTE_AT ? whole : JSON.stringify(about, shortened);
+  const line = Buffer.alloc(WAKE_BYTE_AT + 1, " ");
+  line.write(text, 0, WAKE_BYTE_AT);
+  line.write("\n", WAKE_BYTE_AT);
+  return line;
+}
+
+function shortened(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? value.slice(0, SHORTENED) : value;
 }
 
 function giveUp(fd: number, path: string): void {

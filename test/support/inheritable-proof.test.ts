@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { hasLivingCommand } from "../../src/support/command-mark.js";
 import { openInheritableProof } from "../../src/support/inheritable-proof.js";
+import { KnownProofs } from "../../src/support/known-proofs.js";
 import { newNonce, probeLife } from "../../src/support/proof-of-life.js";
 
 let dir: string;
@@ -28,6 +30,28 @@ describe("a proof of life that is inherited", () => {
     expect([life(), proof.isInherited()]).toEqual(["alive", false]);
     proof.close();
     expect(life()).toBe("unknown");
+  });
+
+  it.each([
+    ["a plain owner", "user:joerg"],
+    ["an owner in any script", "user:jörg"],
+    ["an owner as long as can be", `user:${"ö".repeat(195)}`],
+  ])("RUN-1 of %s names the command to whoever finds nobody with it open", async (_, owner) => {
+    const proof = openInheritableProof(dir, newNonce(), { owner, holder_id: "host:jörg:1:1" });
+    const heir = spawn("sleep", ["1000"], { stdio: "ignore" });
+    await once(heir, "spawn");
+    proof.handOver(heir.pid ?? 0, false);
+    const others = new KnownProofs(dir);
+    expect(others.wake(proof.nonce, { file: proof.identity, inherited: true })).toBe(true);
+    others.close();
+    expect(hasLivingCommand(proof.path)).toBe(true);
+    const [about = ""] = readFileSync(proof.path, "utf8").split("\n");
+    expect(JSON.parse(about)).toMatchObject({ nonce: proof.nonce, holder_id: "host:jörg:1:1" });
+    const ended = once(heir, "exit");
+    heir.kill("SIGKILL");
+    await ended;
+    expect(hasLivingCommand(proof.path)).toBe(false);
+    proof.close();
   });
 
   it("RUN-1 is dead once its maker and its heirs are, whoever went first", async () => {

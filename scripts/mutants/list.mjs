@@ -109,6 +109,14 @@ export const MUTANTS = [
     tests: { files: ["test/support/inheritable-proof.test.ts"], only: "names the command" },
   },
   {
+    name: "command-elsewhere",
+    about: "a command whose pid means nothing here counts as dead",
+    file: "src/support/command-mark.ts",
+    find: `pidNamespace()) return "unknown";`,
+    replace: `pidNamespace()) return "dead";`,
+    tests: { files: ["test/support/inheritable-proof.test.ts"], only: "means nothing" },
+  },
+  {
     name: "run-looked-at",
     about: "whoever looks at a run's proof while the run ends what it started is ended too",
     file: "src/support/process-table.ts",
@@ -217,7 +225,7 @@ export const MUTANTS = [
     name: "proof-of-death",
     about: "nobody is ever proven dead",
     file: "src/support/proof-of-life.ts",
-    find: `return tryLockShared(fd) && !hasLivingCommand(path) ? "dead" : "alive";`,
+    find: `return tryLockShared(fd) ? lifeOfCommand(path) : "alive";`,
     replace: `return "alive";`,
     tests: processes("kill", "well under a second"),
   },

@@ -34,10 +34,18 @@ export function markOf(pid: number, hasOwnGroup: boolean): string {
   return `${JSON.stringify(mark)}\n`;
 }
 
-/** Whether something of the command that this proof names is alive. False for a proof that names none. */
-export function hasLivingCommand(path: string): boolean {
+/**
+ * Whether something of the command that this proof names is alive. One that names none has none; where its pids mean
+ * nothing, as in another container, nobody can tell.
+ */
+export function lifeOfCommand(path: string): "alive" | "dead" | "unknown" {
   const mark = readMark(path);
-  if (mark === null || mark.pid_namespace !== pidNamespace()) return false;
+  if (mark === null) return "dead";
+  if (mark.pid_namespace !== pidNamespace()) return "unknown";
+  return isAlive(mark) ? "alive" : "dead";
+}
+
+function isAlive(mark: CommandMark): boolean {
   const row = processAt(mark.pid);
   if (row !== null && row.startedAt !== mark.started_at) return false;
   return (row !== null && !row.isZombie) || (mark.has_own_group && isInGroup(mark.pid, isSince(mark)));

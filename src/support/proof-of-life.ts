@@ -9,7 +9,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { hasLivingCommand } from "./command-mark.js";
+import { lifeOfCommand } from "./command-mark.js";
 import { ioError } from "./errors.js";
 import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
 
@@ -111,7 +111,7 @@ function sweep(path: string, limit: number): void {
   const fd = openSync(path, "r+");
   try {
     const { mtimeMs, size } = fstatSync(fd);
-    if (mtimeMs >= limit || !tryLockShared(fd) || hasLivingCommand(path)) return;
+    if (mtimeMs >= limit || !tryLockShared(fd) || lifeOfCommand(path) !== "dead") return;
     if (size > 0) ftruncateSync(fd, 0);
     else unlinkSync(path);
   } finally {
@@ -147,7 +147,7 @@ export function lifeOfFile(path: string, identity: string | null = null): Life {
   }
   try {
     if (identity !== null && identityOf(fd) !== identity) return "unknown";
-    return tryLockShared(fd) && !hasLivingCommand(path) ? "dead" : "alive";
+    return tryLockShared(fd) ? lifeOfCommand(path) : "alive";
   } catch {
     return "unknown";
   } finally {

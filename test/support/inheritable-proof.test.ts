@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hasLivingCommand } from "../../src/support/command-mark.js";
+import { lifeOfCommand } from "../../src/support/command-mark.js";
 import { openInheritableProof } from "../../src/support/inheritable-proof.js";
 import { KnownProofs } from "../../src/support/known-proofs.js";
-import { newNonce, probeLife } from "../../src/support/proof-of-life.js";
+import { pidNamespace } from "../../src/support/machine.js";
+import { lifeOfFile, newNonce, probeLife, sweepProofs } from "../../src/support/proof-of-life.js";
 
 let dir: string;
 beforeEach(() => {
@@ -44,14 +45,27 @@ describe("a proof of life that is inherited", () => {
     const others = new KnownProofs(dir);
     expect(others.wake(proof.nonce, { file: proof.identity, inherited: true })).toBe(true);
     others.close();
-    expect(hasLivingCommand(proof.path)).toBe(true);
+    expect(lifeOfCommand(proof.path)).toBe("alive");
     const [about = ""] = readFileSync(proof.path, "utf8").split("\n");
     expect(JSON.parse(about)).toMatchObject({ nonce: proof.nonce, holder_id: "host:jörg:1:1" });
     const ended = once(heir, "exit");
     heir.kill("SIGKILL");
     await ended;
-    expect(hasLivingCommand(proof.path)).toBe(false);
+    expect(lifeOfCommand(proof.path)).toBe("dead");
     proof.close();
+  });
+
+  it("STALE-2 is of unknown life where the pid of its command means nothing, and is not swept there", () => {
+    const path = join(dir, newNonce());
+    const named = (pid_namespace: string) => {
+      const mark = { pid: 2 ** 22 + 1, started_at: 1, pid_namespace, has_own_group: false };
+      writeFileSync(path, `${"{}".padEnd(511)}\n${JSON.stringify(mark)}\n`);
+      const life = lifeOfFile(path);
+      sweepProofs(dir, -60_000);
+      return [life, statSync(path).size > 0];
+    };
+    expect(named("of another container")).toEqual(["unknown", true]);
+    expect(named(pidNamespace())).toEqual(["dead", false]);
   });
 
   it("RUN-1 is dead once its maker and its heirs are, whoever went first", async () => {

@@ -139,4 +139,17 @@ describe.each(STORES)("JOB-2: caps, on %s", (on) => {
     await hands.settle(second);
     expect(await hands.turn({ room: 10 })).toHaveLength(1);
   });
+
+  it("that are changed stop nobody, however many projects they hold back", async () => {
+    await using place = new Place(on);
+    const hands = await place.hands();
+    await hands.setCaps({ maxJobsPerProject: 1 });
+    for (const project of ["a", "b", "c", "d"]) await addMany(hands, project, 2);
+    expect(await hands.turn({ room: 10 })).toHaveLength(4);
+    await hands.setCaps({ maxIoJobs: 50 });
+    const { id } = await hands.add({ project: "late" });
+    for (const table of ["job_projects", "job_flows"])
+      await hands.rows(`UPDATE ${table} SET vt = 1000000 WHERE project = 'late'`);
+    expect((await hands.turn({ room: 1 })).map(({ job }) => job.id)).toEqual([id]);
+  });
 });

@@ -34,7 +34,8 @@ declare
   -- The number of the first run; those of the others come after it.
   first bigint;
   is_thorough boolean := false;
-  was_refreshed boolean := false;
+  -- Projects whose flows were put right since the last start.
+  refreshed text[] := '{}';
   met_locks boolean := false;
   runs json[] := '{}';
 begin
@@ -116,13 +117,15 @@ begin
         freed_cpu := freed_cpu - begun.cpu;
         freed_io := freed_io - begun.io;
         exit when pick.is_all;
-        was_refreshed := false;
+        refreshed := '{}';
       elsif not met_locks then
         exit when pick.looked_at is null;
         -- They have nothing that may start after all: their states are put right, and others looked for.
-        if was_refreshed then raise exception 'flows of % are ready and have nothing to start', pick.looked_at; end if;
+        if refreshed && pick.looked_at then
+          raise exception 'flows of % are ready and have nothing to start', pick.looked_at;
+        end if;
         perform holdfast.job_refresh_all(pick.looked_at);
-        was_refreshed := true;
+        refreshed := refreshed || pick.looked_at;
       end if;
     end loop;
   end if;

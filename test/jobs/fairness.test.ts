@@ -129,6 +129,8 @@ describe.each(STORES)("JOB-2: caps, on %s", (on) => {
     const runs = await hands.turn({ room: 10 });
     expect(runs).toHaveLength(2);
     await hands.setCaps({ maxIoJobs: 50 });
+    await hands.setCaps({ maxIoJobs: undefined } as never);
+    expect(await hands.rows("SELECT cap FROM job_gates WHERE name = 'io'")).toEqual([{ cap: 50 }]);
     expect(await hands.turn({ room: 10 })).toEqual([]);
     await hands.setProject("capped", { cap: 1 });
     for (const run of runs) expect(await hands.beat(run)).toEqual(["kept"]);

@@ -5,8 +5,10 @@ import { rows, tell } from "./ask.js";
 import { type Project, projectOf, refresh } from "./flows.js";
 
 export function* setCaps(caps: Caps, party: Party): Script<void> {
+  // Said as undefined is not said.
   for (const [field, cap] of Object.entries(caps))
-    yield* rows("UPDATE job_gates SET cap = ?1 WHERE name = ?2", cap, GATES[field as keyof Caps]);
+    if (cap !== undefined)
+      yield* rows("UPDATE job_gates SET cap = ?1 WHERE name = ?2", cap, GATES[field as keyof Caps]);
   // A flow that has no room after all is parked again when it is picked.
   yield* rows("UPDATE job_flows SET state = 'ready' WHERE state = 'parked'");
   yield* tell(party, 0, null, { change: "caps set", ...caps });

@@ -88,6 +88,15 @@ describe.each(STORES)("JOB-4: a job that steps aside, on %s", (on) => {
     await expect.poll(isStarted, { timeout: 240_000 }).toBe(id);
   });
 
+  it("may wait for days", async () => {
+    await using place = new Place(on);
+    const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];
+    await agent.acquire("k");
+    const { id } = await hands.add({ ...withLock, lockWait: "48h" });
+    await hands.turn();
+    expect(await hands.rows("SELECT state FROM jobs WHERE job = ?1", id)).toEqual([{ state: "waiting" }]);
+  });
+
   it("fails with the reason when waiting would not help, and stops nobody else", async () => {
     await using place = new Place(on);
     const [hands, agent] = [await place.hands(), await place.holdfast("agent:a")];

@@ -8,6 +8,9 @@ import { type JobRow, toJob } from "./job-row.js";
 import { callNext, giveUp, isFirstFor, stepAside, waitLeftMs, wantsOf } from "./lock-line.js";
 import { countStart } from "./slots.js";
 
+/** A place in line is asked for again and again; no store gives one for longer at a time. */
+const LONGEST_PLACE_MS = 24 * 3_600_000;
+
 export interface StartOf {
   readonly worker: string;
   readonly leaseMs: number;
@@ -60,7 +63,7 @@ function* locksFor(
   now: StepTime,
 ): Script<Answer | HoldfastError | null> {
   if (row.locks === "[]") return null;
-  const leftMs = Math.max(1, waitLeftMs(row, now));
+  const leftMs = Math.min(Math.max(1, waitLeftMs(row, now)), LONGEST_PLACE_MS);
   const asking = (ticketId: string | null, waitMs: number): AcquireRequest => ({
     wants: wantsOf(row),
     party: { ...party, owner: `job:${row.job}` },

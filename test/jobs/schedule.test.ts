@@ -66,6 +66,21 @@ describe.each(STORES)("JOB-7: jobs that come again, on %s", (on) => {
     expect(await hands.turn()).toEqual([]);
   });
 
+  it("that went by are made up for also when the name was added again meanwhile, unless the times are others", async () => {
+    await using place = new Place(on);
+    const hands = await place.hands();
+    const named = { ...HOURLY, unique: "report" };
+    const wentBy = async ({ id }: JobRecord) => hands.rows("UPDATE jobs SET run_at = 0 WHERE job = ?1", id);
+    await wentBy(await hands.add(named));
+    const again = await hands.add(named);
+    const [run] = await hands.turn();
+    expect(run?.job.schedule).toBe(again.id);
+    if (run !== undefined) await hands.settle(run);
+    await wentBy(again);
+    await hands.add({ ...named, cron: "30 * * * *" });
+    expect(await hands.turn()).toEqual([]);
+  });
+
   it("are refused when they are no times, or no place on earth", async () => {
     await using place = new Place(on);
     const jobs = await place.jobs();

@@ -2,7 +2,7 @@
  * Schedules: a job that comes again is a row in the state `scheduled` that never runs itself. When its time has come, the
  * turn that finds it adds a job like it and moves the schedule to its next time, in one step: so of however many workers
  * one adds it, and a crash adds neither twice nor not at all. Times that went by while no worker was there are made up for
- * by one job.
+ * by one job, also when a program that starts adds its schedule again before its worker has looked.
  *
  * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is left out.
  */
@@ -38,7 +38,8 @@ export function* addSchedule(row: NewRow, party: Party, now: StepTime): Script<J
       ? undefined
       : yield* one<JobRow>("SELECT * FROM jobs WHERE unique_key = ?1 AND state = 'scheduled'", unique);
   if (there !== undefined) yield* rows("DELETE FROM jobs WHERE job = ?1", there.job);
-  const schedule = yield* insertJob({ ...row, unique_key: unique, run_at: first, state: "scheduled" });
+  const runAt = there !== undefined && isOwedIn(there, row, now) ? there.run_at : first;
+  const schedule = yield* insertJob({ ...row, unique_key: unique, run_at: runAt, state: "scheduled" });
   if (there !== undefined) yield* tell(party, there.job, null, { change: "replaced", by: schedule.job });
   yield* tell(party, schedule.job, null, {
     change: "scheduled",
@@ -48,6 +49,11 @@ export function* addSchedule(row: NewRow, party: Party, now: StepTime): Script<J
     time_zone: row.time_zone,
   });
   return schedule;
+}
+
+/** Whether a time of this schedule has come that nobody has seen to yet, and the one in its place has the same times. */
+function isOwedIn(there: JobRow, { cron, time_zone: zone, run_at: notBefore }: NewRow, { wallMs }: StepTime): boolean {
+  return there.run_at <= wallMs && notBefore <= wallMs && there.cron === cron && there.time_zone === zone;
 }
 
 /** Adds the jobs of schedules whose time has come. */

@@ -4,6 +4,8 @@ import type { JobError } from "./steps/slots.js";
 
 const PROGRESS_BYTES = 16 * 1024;
 const RESULT_BYTES = 256 * 1024;
+/** It is kept with the job and in the audit trail. */
+const MESSAGE_CHARACTERS = 16 * 1024;
 
 /** `E_INVALID_ARGUMENT`. */
 export function progressAsJson(value: unknown): string {
@@ -15,7 +17,8 @@ export function resultAsJson(value: unknown): string {
   return asJson(value, "result", RESULT_BYTES);
 }
 
-function asJson(value: unknown, field: string, most: number): string {
+/** `E_INVALID_ARGUMENT`. */
+export function asJson(value: unknown, field: string, most: number): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(value ?? null);
@@ -39,8 +42,8 @@ export class ToldError extends Error {
 
 export function asJobError(error: unknown): JobError {
   if (error instanceof ToldError) return error.told;
-  if (isHoldfastError(error)) return { code: error.code, message: error.message };
-  return { code: "failed", message: error instanceof Error ? error.message : String(error) };
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, MESSAGE_CHARACTERS);
+  return { code: isHoldfastError(error) ? error.code : "failed", message };
 }
 
 export function timedOut(ms: number): HoldfastError {

@@ -7,6 +7,7 @@ import { MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES } from "../lock/mode.js";
 import type { Sql } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
+import { asJson } from "./as-json.js";
 import { parseCap } from "./cap-names.js";
 import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord, type NewJob } from "./model.js";
 import type { ProjectSettings } from "./steps/caps.js";
@@ -178,9 +179,7 @@ function parseLocks(locks: readonly JobLock[], profileOf: (resource: string) => 
 }
 
 function parsePayload(payload: unknown): unknown {
-  const text = JSON.stringify(payload ?? null);
-  if (text === undefined) throw invalidArgument("payload", "JSON");
-  if (Buffer.byteLength(text) > PAYLOAD_BYTES) throw invalidArgument("payload", "at most 256 KiB of JSON");
+  asJson(payload, "payload", PAYLOAD_BYTES);
   return payload ?? null;
 }
 

@@ -238,6 +238,7 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
       ["locks", () => jobs.enqueue("a", null, { ...P, locks: [k, { ...k, mode: "write" }] })],
       ["timeout", () => jobs.enqueue("a", null, { ...P, timeout: "720h" })],
       ["unique", () => jobs.enqueue("a", null, { ...P, unique: "" })],
+      ["payload", () => jobs.enqueue("a", { big: 1n }, P)],
       ["weight", () => jobs.setProject("p", { weight: 0 })],
       ["cap", () => jobs.setProject("p", { cap: -1 })],
       ["maxJobs", () => jobs.setCaps({ maxJobs: 1 } as never)],

@@ -113,6 +113,8 @@ export function parseNewJob(
     timeout_ms: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
     lock_wait_ms: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
     run_at_ms: runAt(options),
+    delay_ms:
+      options.at !== undefined || options.delay === undefined ? 0 : parseDuration(options.delay, "delay", LATER),
     ...parseCron(options),
   };
 }
@@ -138,10 +140,10 @@ export function kindLabel(kind: string): string {
   return `kind:${kind}`;
 }
 
-function runAt({ at, delay }: EnqueueOptions): number | null {
-  if (at !== undefined && Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
-  if (at !== undefined) return at.getTime();
-  return delay === undefined ? null : Date.now() + parseDuration(delay, "delay", LATER);
+function runAt({ at }: EnqueueOptions): number | null {
+  if (at === undefined) return null;
+  if (Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
+  return at.getTime();
 }
 
 function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "time_zone"> {

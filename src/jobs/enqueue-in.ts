@@ -5,7 +5,7 @@
 import type { Sql, SqlRow } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import type { NewJob } from "./model.js";
-import { rowOf } from "./steps/enqueue.js";
+import { rowOf, startOn } from "./steps/enqueue.js";
 import { insertion } from "./steps/insert-job.js";
 
 /** A connection of the caller's own to PostgreSQL, inside a transaction: `pg`'s clients are such. */
@@ -28,10 +28,10 @@ export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<
 /** By the server's clock, unless it is to wait for a time. */
 async function onServer(
   sql: { query(statement: string, values: unknown[]): Promise<unknown> },
-  { run_at_ms: notBefore }: NewJob,
+  job: NewJob,
   { run_at: _, created_at: __, flow: ___, state: ____, ...row }: ReturnType<typeof rowOf>,
 ): Promise<number> {
-  const spec = { ...row, run_at: notBefore === null ? null : Math.floor(notBefore) };
+  const spec = { ...row, ...startOn(job) };
   const answer = await sql.query("select holdfast.job_enqueue($1::json) as job", [JSON.stringify(spec)]);
   const [first] = Array.isArray(answer) ? answer : (answer as { readonly rows: readonly SqlRow[] }).rows;
   return numberOf(first);

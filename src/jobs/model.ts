@@ -38,8 +38,9 @@ interface JobSpec {
 /** A job that is about to be added. */
 export interface NewJob extends JobSpec {
   readonly lock_wait_ms: number;
-  /** Not before; null is now. */
+  /** Not before; null is now, and `delay_ms` later, by the clock of the store. */
   readonly run_at_ms: number | null;
+  readonly delay_ms: number;
 }
 
 export interface JobRecord extends JobSpec {

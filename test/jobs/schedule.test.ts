@@ -1,7 +1,9 @@
 import pg from "pg";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { JobRecord } from "../../src/jobs/model.js";
 import { nextTime } from "../../src/jobs/steps/schedule.js";
 import type { Sql } from "../../src/store/contract.js";
+import { administer } from "../postgres/server.js";
 import { Place, STORES } from "./place.js";
 
 const WAIT = { timeoutMs: 60_000 };
@@ -123,6 +125,45 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     expect(run?.job).toMatchObject({ id, payload: { order: 1 }, state: "running" });
     expect((await hands.entries(id)).map(({ change }) => change)).toEqual(["added", "started"]);
   });
+
+  it.runIf(on === "postgres")("is delayed by the server's clock, whatever that of the program shows", async () => {
+    await using place = new Place(on);
+    const [hands, now] = [await place.hands(), Date.now()];
+    const fast = vi.spyOn(Date, "now").mockReturnValue(now + 86_400_000);
+    const { run_at: runAt } = await hands.add({ ...P, delay: "1h" }).finally(() => fast.mockRestore());
+    expect(Date.parse(runAt)).toBeGreaterThan(now);
+    expect(Date.parse(runAt)).toBeLessThan(now + 7_200_000);
+  });
+
+  it.runIf(on === "postgres")(
+    "by anybody's statement is checked, so that none stops those who run the others",
+    async () => {
+      await using place = new Place(on);
+      const url = await place.store();
+      const hands = await place.hands();
+      const add = (more: object) =>
+        administer(url, `select holdfast.job_enqueue('${JSON.stringify({ kind: "k", project: "alpha", ...more })}')`);
+      const odd = [
+        { locks: {} },
+        { locks: ["k"] },
+        { locks: [{ resource: "no key" }] },
+        { locks: [{ resource: "k", mode: "odd" }] },
+        { needs: {} },
+        { needs: ["no label"] },
+        { command: [] },
+        { command: [1] },
+        { run_at: 9e15 },
+        { timeout_ms: 1e12 },
+        { lock_wait_ms: 0 },
+        { max_attempts: 0 },
+      ];
+      for (const more of odd) await expect(add(more), JSON.stringify(more)).rejects.toThrow("E_INVALID_ARGUMENT");
+      await add({ needs: ["fs:b", "fs:a"], locks: [{ resource: "k" }] });
+      expect(await hands.rows("SELECT needs, locks FROM jobs")).toEqual([
+        { needs: '["fs:a","fs:b","kind:k"]', locks: '[{"resource":"k","mode":"write"}]' },
+      ]);
+    },
+  );
 
   it("can be cancelled before any worker has seen it", async () => {
     await using place = new Place(on);

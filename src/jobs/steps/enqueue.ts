@@ -34,8 +34,8 @@ export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
 }
 
 /** As its row, not yet in a flow. */
-export function rowOf({ run_at_ms: notBefore, ...job }: NewJob, wallMs: number): NewRow {
-  const runAt = notBefore ?? wallMs;
+export function rowOf({ run_at_ms: notBefore, delay_ms: delayMs, ...job }: NewJob, wallMs: number): NewRow {
+  const runAt = notBefore ?? wallMs + delayMs;
   return {
     ...job,
     needs: JSON.stringify([...job.needs].sort()),
@@ -50,6 +50,12 @@ export function rowOf({ run_at_ms: notBefore, ...job }: NewJob, wallMs: number):
   };
 }
 
+/** When it may start, as a server is told. Functions of before know no delay, and go by our clock. */
+export function startOn({ run_at_ms: notBefore, delay_ms }: NewJob) {
+  if (notBefore !== null) return { run_at: Math.floor(notBefore) };
+  return delay_ms === 0 ? { run_at: null } : { run_at: Date.now() + delay_ms, delay_ms };
+}
+
 interface ToldJob {
   readonly row: JobRow;
   readonly is_new: boolean;
@@ -60,8 +66,7 @@ interface ToldJob {
 /** As one call, where the store can do that. Whether its time has come is seen there. */
 function* quickly(job: NewJob, party: Party): Script<ToldJob | undefined> {
   if (job.cron !== null) return undefined;
-  const { run_at_ms: notBefore } = job;
-  const spec = JSON.stringify({ ...rowOf(job, 0), run_at: notBefore === null ? null : Math.floor(notBefore) });
+  const spec = JSON.stringify({ ...rowOf(job, 0), ...startOn(job) });
   return yield* express("job_add", { spec, owner: party.owner, holder_id: party.holderId });
 }
 

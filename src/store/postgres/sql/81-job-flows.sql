@@ -54,7 +54,7 @@ language plpgsql security definer set search_path = holdfast, pg_temp set lock_t
 declare
   now bigint := holdfast.now_ms();
   unique_name text := spec ->> 'unique_key';
-  start_at bigint := coalesce((spec ->> 'run_at')::bigint, now);
+  start_at bigint := coalesce(now + (spec ->> 'delay_ms')::bigint, (spec ->> 'run_at')::bigint, now);
   f holdfast.job_flows;
   guards holdfast.trees[];
   j holdfast.jobs;

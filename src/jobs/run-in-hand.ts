@@ -87,7 +87,9 @@ export class RunInHand {
     try {
       const result = await this.#work(handler, own);
       if (this.ended.signal.aborted) throw this.ended.signal.reason;
-      ending = { kind: "done", result: JSON.parse(resultAsJson(result)) };
+      // What a command printed is bounded already, and need not be JSON of any size: it has done its work.
+      const isCommand = this.run.job.command !== null;
+      ending = { kind: "done", result: isCommand ? result : JSON.parse(resultAsJson(result)) };
     } catch (error) {
       ending = endingFor(error, this.ended.signal);
     } finally {

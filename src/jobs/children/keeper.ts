@@ -56,13 +56,14 @@ export class Keeper {
     const isGone = (error: unknown): void => {
       if (this.#child !== child) return;
       this.#child = undefined;
-      this.#cannotStart ||= error !== null;
       if (error !== null) this.#onError(error);
     };
+    // For want of descriptors or processes, perhaps: it is tried again with the next beat.
     child.once("error", isGone);
-    child.once("exit", (code) =>
-      isGone(code ? new Error("the process that ends commands of a killed worker could not start") : null),
-    );
+    child.once("exit", (code) => {
+      this.#cannotStart ||= code !== null && code !== 0;
+      isGone(code ? new Error("the process that ends commands of a killed worker could not start") : null);
+    });
     child.stdin?.on("error", () => undefined);
     child.unref();
     // A pipe to a child is a socket, which need not keep this process alive.

@@ -3,12 +3,15 @@
  * over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its doings never outlive its locks.
  * When the worker is killed or frozen the keeper ends the group.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
 import type { BorrowedLease } from "../../lease/borrowed-lease.js";
 import type { JobRecord } from "../model.js";
 import { type Guard, signalGroup, watchGroup } from "./process-group.js";
 
 const KEPT_CHARACTERS = 64 * 1024;
+/** A worker may itself be the command of a run, which its jobs are no part of. */
+const OF_A_RUN = ["HOLDFAST_RESOURCE", "HOLDFAST_FENCING_TOKEN", "HOLDFAST_LEASE_TOKEN", "HOLDFAST_OUTER"];
 /** Whoever left the group and still has its output open is not waited for any longer. */
 const LAST_OUTPUT_MS = 1_000;
 
@@ -50,13 +53,14 @@ export function runCommand(
       detached: true,
       env: environmentOf(id, locks),
     });
+    child.once("error", reject);
     let output = "";
-    for (const stream of [child.stdout, child.stderr])
+    const streams = outputOf(child);
+    for (const stream of streams)
       stream.setEncoding("utf8").on("data", (part: string) => {
         output = (output + part).slice(-KEPT_CHARACTERS);
       });
     watchGroup(child, signal, guard, () => signalGroup(child, "SIGTERM"));
-    child.once("error", reject);
     child.once("exit", (exitCode, killedBy) => {
       const settle = (): void => {
         clearTimeout(late);
@@ -64,19 +68,29 @@ export function runCommand(
         if (exitCode === 0) resolve(result);
         else reject(new CommandFailed(program, result));
       };
+      const giveUp = (): void => {
+        // It may go on printing, but keeps no worker from ending.
+        for (const stream of streams) stream.unref();
+        settle();
+      };
       // Behind the immediate: a worker that slept meanwhile reads what is there before it gives up.
-      const late = setTimeout(() => setImmediate(settle), LAST_OUTPUT_MS);
+      const late = setTimeout(() => setImmediate(giveUp), LAST_OUTPUT_MS);
       child.once("close", settle);
     });
   });
 }
 
+/** None when there was no descriptor left to start it with. A pipe from a child is a socket. */
+function outputOf({ stdout, stderr }: ChildProcess): Socket[] {
+  return [stdout, stderr].filter((stream) => stream instanceof Socket);
+}
+
 function environmentOf(job: number, locks: CommandLocks | null): NodeJS.ProcessEnv {
-  const { HOLDFAST_OUTER: _, HOLDFAST_RESOURCE: __, HOLDFAST_LEASE_TOKEN: ___, ...env } = process.env;
-  if (locks === null) return { ...env, HOLDFAST_JOB: String(job) };
+  const env: NodeJS.ProcessEnv = { ...process.env, HOLDFAST_JOB: String(job) };
+  for (const name of OF_A_RUN) delete env[name];
+  if (locks === null) return env;
   return {
     ...env,
-    HOLDFAST_JOB: String(job),
     HOLDFAST_RESOURCE: locks.lease.keys.join(" "),
     HOLDFAST_FENCING_TOKEN: locks.lease.fencingTokens.join(" "),
     HOLDFAST_LEASE_TOKEN: locks.token,

@@ -19,8 +19,8 @@ import { letGo } from "./steps/settle.js";
 import type { Ending } from "./steps/slots.js";
 
 const TRY_AGAIN_MS = 100;
-/** Not now; nobody knows whether; one of its locks is being committed under. */
-const AGAIN: ReadonlySet<string> = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_LOCK_CONFLICT"]);
+/** Not now; nobody knows whether; the disk is full, and then no beat gets through either; a lock is being committed under. */
+const AGAIN: ReadonlySet<string> = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_IO", "E_LOCK_CONFLICT"]);
 
 /** Why a run was ended that is not its own fault. */
 export class Cancelled extends Error {}

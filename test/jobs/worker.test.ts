@@ -13,17 +13,17 @@ const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
 
 /** The same store, that fails while it is told to. */
-async function shaky(place: Place) {
+async function shaky(place: Place, code: "E_STORE_UNAVAILABLE" | "E_IO" = "E_STORE_UNAVAILABLE") {
   const holdfast = await place.holdfast();
   const { home } = holdfast;
   const { scripts } = home.store;
   if (scripts === null) throw new RangeError("no jobs");
-  const trouble = { isOn: false, refusals: 0 };
+  const trouble = { isOn: false, refusals: 0, code };
   const failing: Scripts = {
     run: async (script, options) => {
       if (trouble.isOn) {
         trouble.refusals += 1;
-        throw new HoldfastError("E_STORE_UNAVAILABLE", "not now");
+        throw new HoldfastError(trouble.code, "not now");
       }
       return scripts.run(script, options);
     },
@@ -168,9 +168,12 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
     trouble.isOn = false;
   });
 
-  it("settles a run as done although the store was away for a while", async () => {
+  it.each([
+    ["away", "E_STORE_UNAVAILABLE"],
+    ["full", "E_IO"],
+  ] as const)("settles a run as done although the store was %s for a while", async (_, code) => {
     await using place = new Place(on);
-    const { jobs, trouble } = await shaky(place);
+    const { jobs, trouble } = await shaky(place, code);
     jobs.define("work", { attempts: 1 }, () => {
       trouble.isOn = true;
       return "worked";

@@ -54,9 +54,10 @@ export class RunInHand {
     this.over = this.#perform(kind ?? NO_SUCH_KIND);
   }
 
-  /** A beat that was sent at this time got through. */
-  kept(askedAt: number): void {
+  /** A beat that was sent at this time got through, with this progress. */
+  kept(askedAt: number, told: string | undefined): void {
     this.#trustedUntil = askedAt + this.run.leaseMs;
+    if (this.progress === told) this.progress = undefined;
     this.#keepGroup();
   }
 

@@ -137,7 +137,7 @@ export function startWorker(
     for (const [at, each] of all.entries()) {
       const pulse = pulses[at];
       if (pulse === "lost") each.ended.abort(lost(each));
-      else each.kept(askedAt);
+      else each.kept(askedAt, beats[at]?.progress);
       if (pulse === "cancelling") each.ended.abort(new Cancelled(`job ${each.run.job.id} was cancelled`));
     }
   };

@@ -1,6 +1,6 @@
 /** The JSON of a command whose standard output belongs to somebody else: one document in a file, there whole or not at all. */
 import { accessSync, constants, renameSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { removeQuietly } from "../support/durable-file.js";
 import { type HoldfastError, ioError } from "../support/errors.js";
 import type { Context } from "./context.js";
@@ -18,7 +18,8 @@ export function openReport(file: string | undefined, { cwd, command }: Context):
   if (file === undefined) return NO_REPORT;
   const path = resolve(cwd, file);
   try {
-    accessSync(dirname(path), constants.W_OK);
+    // A file in its place is not one to write into.
+    accessSync(`${dirname(path)}${sep}`, constants.W_OK);
   } catch (error) {
     throw ioError(error, "write into", dirname(path));
   }

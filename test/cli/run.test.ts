@@ -102,6 +102,9 @@ describe("run", PATIENTLY, () => {
     const nowhere = scene.run(["k", "--report", "no/such/folder/r.json"], "touch ran");
     expect(await nowhere.ended).toBe(74);
     expect(scene.has("ran")).toBe(false);
+    const late = scene.run(["k", "--report", "late"], "mkdir late; exit 3");
+    expect(await late.ended, "what the command returned, with or without a report").toBe(3);
+    expect(late.err).toContain("the report was not written");
   });
 
   it("RUN-1 passes signals through, each once", async () => {

@@ -39,19 +39,31 @@ export async function run(context: Context): Promise<Outcome> {
       around: stage === undefined ? undefined : around,
     });
     const data = { ...dataOf(outcome), ...(stage === undefined ? {} : { stage: stageData(staged) }) };
-    if (outcome.lost === null) report.succeeded(data);
-    else report.failed(outcome.lost, data);
+    const { lost } = outcome;
+    const unwritten = unwrittenBy(() => (lost === null ? report.succeeded(data) : report.failed(lost, data)));
     const notes = stage === undefined ? [] : stageNotes(staged, stage);
-    return { exit: outcome.exitCode, notes: [...notesOf(outcome), ...notes] };
+    return { exit: outcome.exitCode, notes: [...notesOf(outcome), ...notes, ...unwritten] };
   } catch (thrown) {
     if (thrown instanceof StoppedBySignal) throw new Interrupted(thrown.signal, SIGNAL_EXITS[thrown.signal] ?? 1);
     const error = thrown instanceof StartFailure ? thrown.error : thrown;
-    if (error instanceof HoldfastError) report.failed(error);
+    if (error instanceof HoldfastError)
+      for (const note of unwrittenBy(() => report.failed(error))) context.screen.say(note);
     const exit = thrown instanceof StartFailure ? thrown.exit : isNotHad(error) ? conflictExit : undefined;
     if (exit === undefined) throw error;
     const { showError } = await import("../failure.js");
     showError(error, context.command, context.screen, process.argv.slice(2));
     return { exit };
+  }
+}
+
+/** How it went is told by the exit code, also when it could not be written down. */
+function unwrittenBy(write: () => void): string[] {
+  try {
+    write();
+    return [];
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    return [`holdfast: the report was not written: ${error.message}`];
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the commands of jobs share: opening them, and how a job is shown. */
 import { COMMANDS } from "../jobs/define.js";
 import type { JobRecord, Jobs } from "../jobs/index.js";
+import type { JobSettings } from "../jobs/settings.js";
 import { invalidArgument } from "../support/errors.js";
 import type { Context, Outcome } from "./context.js";
 import { type Column, grid } from "./grid.js";
@@ -12,6 +13,12 @@ import { columns, quoted } from "./text.js";
 export async function openTheJobs(context: Context): Promise<Jobs> {
   const { openJobs } = await import("../jobs/index.js");
   return openJobs(await context.openHoldfast());
+}
+
+/** What the configuration says of jobs, into the store: from the next start on everybody goes by it. */
+export async function writeSettings(jobs: Jobs, { keep, ...caps }: JobSettings): Promise<void> {
+  await jobs.setCaps(caps);
+  if (keep !== undefined) await jobs.setKeep(keep);
 }
 
 export function jobIdOf(context: Context): number {

@@ -26,7 +26,7 @@ export interface Config {
   /** Rules of the workspace's own, beside the shipped ones. */
   readonly policy?: Policy;
   readonly deployment?: Deployment;
-  /** Caps of jobs, and how long they are kept; `holdfast worker` writes them into the store when it starts. */
+  /** Caps of jobs, and how long they are kept; `holdfast init` and each `worker` that starts write them into the store. */
   readonly jobs?: JobSettings;
   /** Whether shared worktrees may be restored in place. */
   readonly sharedInPlace?: boolean;

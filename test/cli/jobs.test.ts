@@ -70,6 +70,10 @@ describe("JOB-7: jobs as commands", () => {
     const set = await scene.data(["project", "set", "alpha", "--cap", "2", "--map-cap", "1", "--weight", "1.5"]);
     expect(set.project).toMatchObject({ project: "alpha", cap: 2, map_cap: 1, weight: 1.5, running: 0 });
     expect((await scene.data(["project", "set", "alpha", "--cap", "none"])).project.cap).toBeNull();
+    const caps = { maxGlobalJobs: 3, maxJobsPerProject: 4 };
+    writeFileSync(join(scene.root, "holdfast.config.json"), JSON.stringify({ jobs: caps }));
+    await scene.data(["init"]);
+    expect((await scene.data(["project", "set", "alpha", "--cap", "none"])).project.cap).toBe(4);
     expect(await scene.json(["project", "set", "alpha"])).toMatchObject({ exit: 64 });
     const worker = scene.start(["worker", "--grace", "0"]);
     const over = ended(worker);

@@ -2,11 +2,14 @@
 import { resolve } from "node:path";
 import { makeWorkspace } from "../../workspace/make.js";
 import type { Context, Outcome } from "../context.js";
+import { openTheJobs, writeSettings } from "../jobs.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const root = resolve(context.cwd, context.flags.text("root") ?? (context.env.HOLDFAST_ROOT || "."));
   const created = makeWorkspace(root);
   const holdfast = await context.openHoldfast();
+  const { jobs } = context.workspace().config;
+  if (jobs !== undefined && holdfast.home.store.scripts !== null) await writeSettings(await openTheJobs(context), jobs);
   const workspace = { root, store: holdfast.storeUrl, created };
   if (context.flags.has("agents")) return (await import("../agents-set-up.js")).setUpAgents(context, workspace);
   return {

@@ -1,6 +1,6 @@
 /** `holdfast worker`: runs jobs that are commands, until it is told to stop. */
 import type { Context, Outcome } from "../context.js";
-import { openTheJobs } from "../jobs.js";
+import { openTheJobs, writeSettings } from "../jobs.js";
 
 const DEFAULT_GRACE = "30s";
 
@@ -9,11 +9,7 @@ export async function run(context: Context): Promise<Outcome> {
   const { config } = context.workspace();
   const [concurrency, lease, node] = [flags.integer("concurrency"), flags.text("lease"), flags.text("node")];
   const jobs = await openTheJobs(context);
-  if (config.jobs !== undefined) {
-    const { keep, ...caps } = config.jobs;
-    await jobs.setCaps(caps);
-    if (keep !== undefined) await jobs.setKeep(keep);
-  }
+  if (config.jobs !== undefined) await writeSettings(jobs, config.jobs);
   let told = "";
   const worker = jobs.work({
     commands: true,

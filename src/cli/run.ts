@@ -22,10 +22,9 @@ export async function main(words: readonly string[]): Promise<number> {
     noColor: before.includes("--no-color"),
     env,
   });
-  let command = before
-    .filter((word) => !word.startsWith("-"))
-    .slice(0, 2)
-    .join(" ");
+  const [first = "", ...others] = before.filter((word) => !word.startsWith("-"));
+  const isWhole = TABLE.some(({ name }) => name === first);
+  let command = [first, ...others.slice(0, isWhole ? 0 : 1)].join(" ");
   const ending = createEnding();
   try {
     const parsed = parse(words, TABLE);

@@ -5,5 +5,6 @@ import { jobIdOf, jobOutcome, openTheJobs } from "../jobs.js";
 export async function run(context: Context): Promise<Outcome> {
   const id = jobIdOf(context);
   const job = await (await openTheJobs(context)).cancel(id);
-  return jobOutcome(job.state === "running" ? "told to stop:" : "cancelled", job);
+  if (job.state === "running") return jobOutcome("told to stop:", job);
+  return jobOutcome(job.state === "cancelled" ? "cancelled" : "over already:", job);
 }

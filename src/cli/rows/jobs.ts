@@ -128,7 +128,7 @@ export const JOBS: readonly CommandRow[] = [
     about: [
       "Start as many as you like, also on one machine. The caps in holdfast.config.json (jobs) are written into the store first.",
       "SIGTERM or Ctrl-C: takes no more, waits for what runs, and hands it back after --grace: its command is ended and the attempt does not count.",
-      "A worker that is killed leaves its commands running, without a slot: the jobs are run again after the lease, and what an old command commits under its locks is refused.",
+      "When a worker is killed its commands are ended at once by a small process beside it, and their jobs are run again after the lease.",
     ],
     flags: [
       { name: "concurrency", type: "integer", help: "runs at once; default 4" },

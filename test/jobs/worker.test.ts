@@ -269,6 +269,7 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
       ["timeout", () => jobs.enqueue("a", null, { ...P, timeout: "720h" })],
       ["unique", () => jobs.enqueue("a", null, { ...P, unique: "" })],
       ["payload", () => jobs.enqueue("a", { big: 1n }, P)],
+      ["sql", () => jobs.enqueueIn({ answersAtOnce: true } as never, "a", null, P)],
       ["weight", () => jobs.setProject("p", { weight: 0 })],
       ["cap", () => jobs.setProject("p", { cap: -1 })],
       ["maxJobs", () => jobs.setCaps({ maxJobs: 1 } as never)],

@@ -161,10 +161,12 @@ export function startWorker(
       });
   }, beatMs);
 
+  /** `stop` wakes it too. Not by a signal made of two: in Node 20 each of those leaves something behind in both. */
   const pause = async (ms: number): Promise<void> => {
+    if (stopping.signal.aborted) return;
     const enough = new AbortController();
     wake = () => enough.abort();
-    await sleep(ms, AbortSignal.any([enough.signal, stopping.signal])).catch(() => undefined);
+    await sleep(ms, enough.signal).catch(() => undefined);
     wake = () => undefined;
   };
 
@@ -209,6 +211,7 @@ export function startWorker(
     async stop({ grace } = {}) {
       const graceMs = grace === undefined ? undefined : parseDuration(grace, "grace", GRACE);
       stopping.abort();
+      wake();
       await loop;
       // One that was under way may have brought more.
       await turning;

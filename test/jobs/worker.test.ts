@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openJobs } from "../../src/jobs/jobs.js";
 import type { JobRun } from "../../src/jobs/model.js";
 import { Settler } from "../../src/jobs/settler.js";
@@ -243,6 +243,16 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
     await expect.poll(async () => (await jobs.get(id)).state, { timeout: 240_000 }).toBe("running");
     await worker.stop({ grace: 10 });
     expect(await jobs.get(id)).toMatchObject({ state: "ready", attempts: 0, worker: null });
+  });
+
+  it("stops in the middle of a pause, and leaves nothing behind with each", async () => {
+    await using place = new Place(on);
+    const combined = vi.spyOn(AbortSignal, "any");
+    const worker = place.work(await place.jobs(), { poll: 60_000 });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await worker.stop();
+    expect(combined).not.toHaveBeenCalled();
+    combined.mockRestore();
   });
 
   it("JOB-8: shows what no worker that is there can run", async () => {

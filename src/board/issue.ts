@@ -66,6 +66,8 @@ export interface NewIssue {
 
 /** What may be changed of one. */
 export interface IssuePatch extends Partial<Omit<NewIssue, "dependencies" | "gates">> {
+  /** Put into the context, beside what is there already. */
+  readonly addContext?: Readonly<Record<string, unknown>>;
   readonly addLabels?: readonly string[];
   readonly removeLabels?: readonly string[];
   readonly addGates?: readonly string[];
@@ -99,6 +101,7 @@ export function parseGateName(name: string): string {
 /** Throws `E_INVALID_ARGUMENT` naming the first field that is not as it should be. */
 export function checkFields(fields: NewIssue | IssuePatch): void {
   const { title, description, state, priority, assignee, context } = fields;
+  const addContext = "addContext" in fields ? fields.addContext : undefined;
   if (title !== undefined) checkTitle(title);
   if (description !== undefined) checkText(description, "description");
   if (state !== undefined) oneOf(state, "state", ISSUE_STATES);
@@ -106,6 +109,7 @@ export function checkFields(fields: NewIssue | IssuePatch): void {
   if (assignee !== undefined && assignee !== null && (typeof assignee !== "string" || assignee.trim() === ""))
     throw invalidArgument("assignee", "a name, or null for nobody");
   if (context !== undefined) checkContext(context);
+  if (addContext !== undefined) checkContext(addContext);
   for (const [field, list] of Object.entries(fields) as [string, unknown][])
     if (LISTS.has(field) && list !== undefined) checkList(field, list);
 }
@@ -123,7 +127,7 @@ function checkText(text: string, field: string): void {
   if (Buffer.byteLength(text) > MAX_TEXT_BYTES) throw invalidArgument(field, "at most 256 KiB");
 }
 
-function checkContext(context: unknown): void {
+export function checkContext(context: unknown): void {
   if (typeof context !== "object" || context === null || Array.isArray(context))
     throw invalidArgument("context", "an object of JSON values");
   checkText(JSON.stringify(context), "context");

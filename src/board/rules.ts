@@ -3,22 +3,32 @@ import type { Transaction } from "../documents/documents.js";
 import { HoldfastError } from "../support/errors.js";
 import type { BoardStore } from "./board-store.js";
 import type { GateRegistry } from "./gate.js";
-import { type GateState, type Issue, type IssuePatch, type IssueValue, isClosed, notFound } from "./issue.js";
+import {
+  checkContext,
+  type GateState,
+  type Issue,
+  type IssuePatch,
+  type IssueValue,
+  isClosed,
+  notFound,
+} from "./issue.js";
 
 const PENDING: GateState = { status: "pending", at: null, by: null, note: null };
 
 /** The issue with the patch applied. `E_GATE_BLOCKED` when that makes it done too early, `E_NOT_FOUND` for a gate. */
 export function patched(board: BoardStore, tx: Transaction, issue: Issue, patch: IssuePatch): IssueValue {
-  const { addLabels = [], removeLabels = [], addGates = [], removeGates = [], ...plain } = patch;
+  const { addContext, addLabels = [], removeLabels = [], addGates = [], removeGates = [], ...plain } = patch;
   const fields = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   const labels = (patch.labels ?? issue.labels).filter((label) => !removeLabels.includes(label));
   const kept = Object.entries(issue.gates).filter(([name]) => !removeGates.includes(name));
   const next: Issue = {
     ...issue,
     ...fields,
+    context: { ...(patch.context ?? issue.context), ...addContext },
     labels: [...new Set([...labels, ...addLabels])],
     gates: { ...newGates(tx, addGates), ...Object.fromEntries(kept) },
   };
+  if (addContext !== undefined) checkContext(next.context);
   if (next.state === "done" && issue.state !== "done") requireOpenWay(board, tx, next);
   return isClosed(next) ? { ...next, claim: null } : next;
 }

@@ -84,6 +84,21 @@ describe("the board", () => {
     });
   });
 
+  it("BOARD-2 what several put into a context at once is all there", async () => {
+    await board.add({ title: "a", context: { pr: 7 } });
+    const other = (await place.open("agent:other")).board;
+    await Promise.all([
+      board.update("1", { addContext: { mine: 1 } }),
+      other.update("1", { addContext: { theirs: 2 } }),
+    ]);
+    expect((await board.get("1")).context).toEqual({ pr: 7, mine: 1, theirs: 2 });
+    const large = { words: "x".repeat(200_000) };
+    await board.update("1", { addContext: large });
+    await expect(board.update("1", { addContext: { more: large.words } })).rejects.toMatchObject({
+      code: "E_INVALID_ARGUMENT",
+    });
+  });
+
   it("BOARD-4 an issue is not done before its dependencies and gates, and the refusal lists them", async () => {
     await board.defineGate({ name: "review" });
     await board.defineGate({ name: "tests", command: ["true"] });

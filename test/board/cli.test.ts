@@ -83,6 +83,13 @@ it("CLI-2 claim, work, gate, close: the day of an agent", { timeout: TIMEOUT }, 
   expect((await holdfast("user:a", "lock", "list")).data.grants).toEqual([]);
 });
 
+it("BOARD-2 commands that put something into a context at once lose nothing", { timeout: TIMEOUT }, async () => {
+  const names = ["a", "b", "c", "d"];
+  await Promise.all(names.map((name) => holdfast("user:a", "issue", "update", "2", "--context", `${name}=1`)));
+  const { context } = (await holdfast("user:a", "issue", "show", "2")).data.issue;
+  expect(Object.keys(context).sort()).toEqual(names);
+});
+
 it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () => {
   expect(await holdfast("user:a", "issue", "dep", "add", "1", "2")).toMatchObject({
     exit: 88,

@@ -6,23 +6,19 @@ import { issueOutcome } from "../issue-text.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const opened = await openTheBoard(context);
-  const issue = await changing(context, opened, async (id, options) => {
-    const extra = context.flags.pairs("context");
-    const before = extra === undefined ? {} : (await opened.board.get(id)).context;
-    const patch = { ...patchOf(context), ...(extra === undefined ? {} : { context: { ...before, ...extra } }) };
-    return opened.board.update(id, patch, options);
-  });
+  const issue = await changing(context, opened, (id, options) => opened.board.update(id, patchOf(context), options));
   return issueOutcome("updated", issue);
 }
 
 function patchOf({ flags }: Context): IssuePatch {
   const [title, description, assignee] = [flags.text("title"), flags.text("description"), flags.text("assignee")];
-  const [state, priority] = [flags.text("state"), flags.text("priority")];
+  const [state, priority, addContext] = [flags.text("state"), flags.text("priority"), flags.pairs("context")];
   return {
     addLabels: flags.list("add-label"),
     removeLabels: flags.list("rm-label"),
     addGates: flags.list("add-gate"),
     removeGates: flags.list("rm-gate"),
+    ...(addContext === undefined ? {} : { addContext }),
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(assignee === undefined ? {} : { assignee: assignee === "none" ? null : assignee }),

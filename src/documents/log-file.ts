@@ -81,6 +81,8 @@ function withLog<T>(path: string, none: T, work: (fd: number, size: number) => T
   }
   try {
     return work(fd, fstatSync(fd).size);
+  } catch (error) {
+    throw ioError(error, "read", path);
   } finally {
     closeSync(fd);
   }

@@ -7,7 +7,7 @@
  *   nothing, zeros, or no JSON                a power cut tore it: replaced; if it held anything it is quarantined
  *   whole JSON that was never ours            somebody (an editor, git) changed it afterwards: left alone
  */
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync } from "node:fs";
 import { dirname } from "node:path";
 import { syncFolder, writeFully } from "../support/durable-file.js";
 import { ioError } from "../support/errors.js";
@@ -124,7 +124,7 @@ function holdsSomething(text: string): boolean {
 function settleLog({ log, at, text }: LogAppend, dir: string): void {
   const path = logPath(dir, log);
   try {
-    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+    const fd = openLog(path);
     try {
       writeLog(fd, at, Buffer.from(text));
     } finally {
@@ -132,6 +132,19 @@ function settleLog({ log, at, text }: LogAppend, dir: string): void {
     }
   } catch (error) {
     throw ioError(error, "append to", path);
+  }
+}
+
+/** With its folder, if this is the first line in there. */
+function openLog(path: string): number {
+  const flags = constants.O_RDWR | constants.O_CREAT;
+  try {
+    return openSync(path, flags, 0o644);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") throw error;
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, flags, 0o644);
   }
 }
 

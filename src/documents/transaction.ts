@@ -43,7 +43,7 @@ export class OpenTransaction implements Transaction {
   }
 
   put(id: string, value: object): number {
-    checkValue(value);
+    checkObject(value, "value", ["schema_version", "revision"]);
     const seen = this.#look(id);
     const { document } = seen;
     if (document !== null && JSON.stringify(document.value) === JSON.stringify(value)) return document.revision;
@@ -59,6 +59,7 @@ export class OpenTransaction implements Transaction {
 
   append(log: string, entry: object): number {
     this.#assertOpen();
+    checkObject(entry, "entry", ["seq"]);
     const path = logPath(this.#place.dir, checkName(log, "log"));
     const grown = this.#logs.get(log) ?? newlyGrown(endOfLog(path));
     this.#logs.set(log, grown);
@@ -117,9 +118,9 @@ function newlyGrown(end: LogEnd): Grown {
   return { ...end, lines: [], last: end.seq };
 }
 
-function checkValue(value: object): void {
+function checkObject(value: object, field: string, reserved: readonly string[]): void {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalidArgument("value", "an object of JSON values");
-  for (const reserved of ["schema_version", "revision"])
-    if (Object.hasOwn(value, reserved)) throw invalidArgument("value", `the store keeps ${reserved} itself`);
+    throw invalidArgument(field, "an object of JSON values");
+  for (const name of reserved)
+    if (Object.hasOwn(value, name)) throw invalidArgument(field, `the store keeps ${name} itself`);
 }

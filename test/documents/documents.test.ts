@@ -139,6 +139,31 @@ describe("documents", () => {
     await later.close();
   });
 
+  it("a log in a folder makes its folder", async () => {
+    await documents.transact((tx) => tx.append("of/today/events", { a: 1 }));
+    await documents.transact((tx) => tx.append("of/today/events", { a: 2 }));
+    expect(await documents.log("of/today/events")).toEqual([
+      { seq: 1, a: 1 },
+      { seq: 2, a: 2 },
+    ]);
+  });
+
+  it("nothing that cannot be written gets into the journal, where it would stand in the way of all others", async () => {
+    const refused = { code: "E_INVALID_ARGUMENT" };
+    const clash = documents.transact((tx) => {
+      tx.put("x", { n: 1 });
+      tx.put("x.json/y", { n: 1 });
+    });
+    await expect(clash).rejects.toMatchObject(refused);
+    await expect(documents.transact((tx) => tx.append("x.jsonl/y", {}))).rejects.toMatchObject(refused);
+    await expect(documents.transact((tx) => tx.append("events", { seq: 7 }))).rejects.toMatchObject(refused);
+    await expect(documents.transact((tx) => tx.append("events", [1]))).rejects.toMatchObject(refused);
+    mkdirSync(join(dir, "folder.jsonl"));
+    await expect(documents.transact((tx) => tx.append("folder", {}))).rejects.toMatchObject({ code: "E_IO" });
+    expect(await documents.update("x", increment)).toMatchObject({ revision: 1 });
+    expect(await documents.list()).toEqual(["x"]);
+  });
+
   it("a log goes on behind lines others have added", async () => {
     await documents.transact((tx) => tx.append("events", { a: 1 }));
     writeFileSync(join(dir, "events.jsonl"), '{"seq":5,"merged":true}\nno json', { flag: "a" });

@@ -68,7 +68,7 @@ export function replaceDocument(path: string, text: string | null, fresh: string
     return;
   }
   try {
-    const fd = openSync(fresh, "w", 0o644);
+    const fd = createFresh(fresh);
     try {
       writeFully(fd, Buffer.from(text), 0);
     } finally {
@@ -82,6 +82,20 @@ export function replaceDocument(path: string, text: string | null, fresh: string
     }
   } catch (error) {
     throw ioError(error, "replace", path);
+  }
+}
+
+/**
+ * A file of its own, never one that is there: after a death between the exchange and the removal it is the old document,
+ * which a reader may have open and a backup may have linked.
+ */
+function createFresh(path: string): number {
+  try {
+    return openSync(path, "wx", 0o644);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    unlinkSync(path);
+    return openSync(path, "wx", 0o644);
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Documents, openDocuments } from "../../src/documents/documents.js";
@@ -137,6 +137,17 @@ describe("documents", () => {
     expect(readFileSync(join(dir, "x.json"), "utf8")).toBe(text);
     expect(await later.update("x", increment)).toMatchObject({ revision: 8, value: { n: 71 } });
     await later.close();
+  });
+
+  it("BOARD-2 what a dead process left aside is not written over: not for who has it open, nor where a backup is", async () => {
+    await documents.update("x", increment);
+    const backup = join(dir, "backup");
+    linkSync(join(dir, "x.json"), backup);
+    const old = readFileSync(backup, "utf8");
+    linkSync(backup, join(dir, ".journal", "document.new"));
+    await documents.update("x", increment);
+    expect(readFileSync(backup, "utf8")).toBe(old);
+    expect(await documents.get("x")).toMatchObject({ revision: 2 });
   });
 
   it("a log in a folder makes its folder", async () => {

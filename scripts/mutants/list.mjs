@@ -554,8 +554,8 @@ export const MUTANTS = [
     name: "documents-commit-sync",
     about: "documents: a change is acknowledged before it is on the disk",
     file: "src/documents/journal.ts",
-    find: "this.#ahead = bytes.length;\n    this.sync();",
-    replace: "this.#ahead = bytes.length;",
+    find: "      fdatasyncSync(this.#fd);\n    } catch (cause) {",
+    replace: "    } catch (cause) {",
     tests: { files: ["test/documents/power-cut.test.ts"], only: "BOARD-2" },
   },
   {
@@ -589,6 +589,22 @@ export const MUTANTS = [
     find: "settle([found.record], this.#place);",
     replace: "",
     tests: { files: ["test/documents/crash.test.ts"], only: "BOARD-2" },
+  },
+  {
+    name: "documents-half-refused",
+    about: "documents: a half-made change is taken back when the disk refuses the one who finishes it",
+    file: "src/documents/journal.ts",
+    find: "this.distrust();",
+    replace: "this.#void();",
+    tests: { files: ["test/documents/crash.test.ts"], only: "the one who repairs meets EIO" },
+  },
+  {
+    name: "documents-fresh-file",
+    about: "documents: the old document a dead process left aside is written over where it stands",
+    file: "src/documents/document-file.ts",
+    find: "const fd = createFresh(fresh);",
+    replace: 'const fd = createFresh.length === 0 ? 0 : openSync(fresh, "w", 0o644);',
+    tests: { files: ["test/documents/documents.test.ts"], only: "who has it open" },
   },
   {
     name: "documents-foreign",

@@ -101,19 +101,28 @@ export class Journal {
       throw ioError(error, "write the journal", this.#path);
     }
     this.#ahead = bytes.length;
-    this.sync();
-  }
-
-  /** `E_COMMIT_UNCERTAIN` when the disk refuses: what is written now may or may not be there after a power cut. */
-  sync(): void {
     try {
       fdatasyncSync(this.#fd);
     } catch (cause) {
+      // What is written now may or may not be there after a power cut.
       this.#void();
       throw new HoldfastError("E_COMMIT_UNCERTAIN", `the disk refused to keep ${this.#path}`, {
         cause,
         details: { path: this.#path },
       });
+    }
+  }
+
+  /**
+   * Makes what another has written last survive before the files get it. Some of them may have it already, so it is not
+   * taken back when the disk refuses: whoever comes next writes all files anew, from this record too.
+   */
+  sync(): void {
+    try {
+      fdatasyncSync(this.#fd);
+    } catch (error) {
+      this.distrust();
+      throw ioError(error, "sync the journal", this.#path);
     }
   }
 

@@ -72,13 +72,13 @@ export class BoardStore extends BoardFiles {
 
   /** The issue inside a step. `E_NOT_FOUND`. */
   require(tx: Transaction, id: string): Issue {
-    const issue = issueOf(tx.get<IssueValue>(issueDocument(id)));
+    const issue = this.find(tx, id);
     if (issue === null) throw notFound("issue", id);
     return issue;
   }
 
   find(tx: Transaction, id: string): Issue | null {
-    return issueOf(tx.get<IssueValue>(issueDocument(id)));
+    return issueOf(tx.get<IssueValue>(issueDocument(id)), this.dir);
   }
 
   /** Writes it with its event; null as `before` for a new one. */

@@ -28,15 +28,24 @@ export async function examineBoard(dir: string, clock: Clock): Promise<readonly 
   if (faults.some(({ id }) => id === "index")) return faults; // A newer one.
   const files = new BoardFiles(new Documents(dir, clock), clock);
   const skip = new Set(faults.flatMap(({ id }) => (id === null ? [] : [id.replace(/^issues\//, "")])));
-  const problem = await wrongIndex(files, skip);
+  const issues = await files.readAll((id, { message }) => {
+    if (skip.has(id)) return;
+    skip.add(id);
+    const document = issueDocument(id);
+    faults.push({ kind: "unreadable", id: document, path: documentPath(dir, document), problem: message });
+  });
+  const problem = await wrongIndex(files, issues, skip);
   return problem === null ? faults : [...faults, { kind: "index", path: documentPath(dir, "index"), problem }];
 }
 
-async function wrongIndex(files: BoardFiles, skip: ReadonlySet<string>): Promise<string | null> {
+async function wrongIndex(
+  files: BoardFiles,
+  issues: ReadonlyMap<string, IssueSummary>,
+  skip: ReadonlySet<string>,
+): Promise<string | null> {
   // A board without events has no index: the first change makes both.
   if ((await files.documents.lastSeq("events")) === 0) return null;
   const { dir } = files;
-  const issues = await files.readAll();
   const index = readIndex(dir);
   const ids = new Set([...(index?.keys() ?? []), ...issues.keys()]);
   const suspects = [...ids].filter((id) => !skip.has(id) && differs(index?.get(id), issues.get(id)));
@@ -59,6 +68,6 @@ function differs(one: IssueSummary | undefined, other: IssueSummary | undefined)
 function summaryIn(dir: string, id: string): IssueSummary | undefined {
   const path = documentPath(dir, issueDocument(id));
   const content = readText(path);
-  const issue = content === null ? null : issueOf(decodeDocument<IssueValue>(id, content, path));
+  const issue = content === null ? null : issueOf(decodeDocument<IssueValue>(issueDocument(id), content, path), dir);
   return issue === null ? undefined : summaryOf(issue);
 }

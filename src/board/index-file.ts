@@ -15,6 +15,7 @@ import { documentPath, logPath, privateFolder } from "../documents/names.js";
 import { ifReadable } from "../support/readable.js";
 import type { BoardEvent } from "./events.js";
 import type { GateState, GateStatus, Issue, IssueState, Priority } from "./issue.js";
+import { isSummary } from "./issue-shape.js";
 
 /** What a list shows of an issue. */
 export interface IssueSummary {
@@ -44,7 +45,7 @@ export function summaryOf(issue: Issue): IssueSummary {
 }
 
 function statusesOf(gates: Readonly<Record<string, GateState>>): Record<string, GateStatus> {
-  return Object.fromEntries(Object.entries(gates).map(([name, { status }]) => [name, status]));
+  return Object.fromEntries(Object.entries(gates).map(([name, gate]) => [name, gate?.status]));
 }
 
 /** The issues by id, or null when the picture cannot be believed. Takes no lock. */
@@ -57,11 +58,10 @@ export function readIndex(dir: string): Map<string, IssueSummary> | null {
   } catch {
     return null;
   }
-  if (picture.schema_version !== SCHEMA || !Array.isArray(picture.issues)) return null;
-  const events = logPath(dir, "events");
-  if (entryBefore(events, picture.events_bytes)?.seq !== picture.seq) return null;
+  if (picture?.schema_version !== SCHEMA || !Array.isArray(picture.issues)) return null;
+  if (!(picture.events_bytes >= 0) || !isOfLog(dir, picture) || !picture.issues.every(isSummary)) return null;
   const issues = new Map(picture.issues.map((issue) => [issue.id, issue]));
-  const since = readLog(events, picture.events_bytes).entries as BoardEvent[];
+  const since = readLog(logPath(dir, "events"), picture.events_bytes).entries as BoardEvent[];
   return since.every((event) => follow(issues, event)) ? issues : null;
 }
 
@@ -69,10 +69,10 @@ export function readIndex(dir: string): Map<string, IssueSummary> | null {
 function follow(issues: Map<string, IssueSummary>, { id, event, revision, at, changes }: BoardEvent): boolean {
   if (id === null) return true;
   const known = issues.get(id);
-  if (known === undefined && event !== "created") return false;
+  if (typeof changes !== "object" || changes === null || (known === undefined && event !== "created")) return false;
   const now = <F extends keyof IssueSummary>(field: F): IssueSummary[F] =>
     (Object.hasOwn(changes, field) ? changes[field] : known?.[field]) as IssueSummary[F];
-  issues.set(id, {
+  const next = {
     id,
     title: now("title"),
     state: now("state"),
@@ -81,19 +81,28 @@ function follow(issues: Map<string, IssueSummary>, { id, event, revision, at, ch
     assignee: now("assignee"),
     dependencies: now("dependencies"),
     gates: Object.hasOwn(changes, "gates")
-      ? statusesOf(changes.gates as Record<string, GateState>)
+      ? statusesOf((changes.gates ?? {}) as Record<string, GateState>)
       : (known?.gates ?? {}),
     revision,
     created_at: now("created_at"),
     updated_at: at,
-  });
-  return true;
+  };
+  issues.set(id, next);
+  return isSummary(next);
 }
 
-/** Whether it is time for a new picture, after the event with this number. Reads only the first line of the old one. */
+/**
+ * Whether it is time for a new picture, after the event with this number: also when the old one is not of this log any
+ * more. Reads only the first line of it.
+ */
 export function isDue(dir: string, seq: number): boolean {
   const head = readHead(documentPath(dir, "index"));
-  return head === null || head.count <= SMALL || seq - head.seq >= head.count / SHARE;
+  if (head === null || head.count <= SMALL || seq - head.seq >= head.count / SHARE) return true;
+  return !isOfLog(dir, head);
+}
+
+function isOfLog(dir: string, picture: { readonly seq: number; readonly events_bytes: number }): boolean {
+  return entryBefore(logPath(dir, "events"), picture.events_bytes)?.seq === picture.seq;
 }
 
 /** Takes a new picture, under the guard of the board. Not synced: it can be made again. */
@@ -119,11 +128,18 @@ export function compareIds(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function readHead(path: string): { readonly seq: number; readonly count: number } | null {
+interface Head {
+  readonly seq: number;
+  readonly events_bytes: number;
+  readonly count: number;
+}
+
+function readHead(path: string): Head | null {
   return ifReadable(path, (fd) => {
     const bytes = Buffer.alloc(HEAD_BYTES);
     const text = bytes.toString("latin1", 0, readSync(fd, bytes, 0, HEAD_BYTES, 0));
-    const found = /^\{"schema_version":1,"revision":\d+,"seq":(\d+),"events_bytes":\d+,"count":(\d+),/.exec(text);
-    return found === null ? null : { seq: Number(found[1]), count: Number(found[2]) };
+    const found = /^\{"schema_version":1,"revision":\d+,"seq":(\d+),"events_bytes":(\d+),"count":(\d+),/.exec(text);
+    if (found === null) return null;
+    return { seq: Number(found[1]), events_bytes: Number(found[2]), count: Number(found[3]) };
   });
 }

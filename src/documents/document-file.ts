@@ -30,20 +30,22 @@ export function decodeDocument<V extends object>(id: string, text: string, path:
   try {
     found = JSON.parse(text);
   } catch (cause) {
-    throw corrupt(path, "it is no JSON", cause);
+    throw corruptDocument(path, "it is no JSON", cause);
   }
-  if (typeof found !== "object" || found === null || Array.isArray(found)) throw corrupt(path, "it is no object");
+  if (typeof found !== "object" || found === null || Array.isArray(found))
+    throw corruptDocument(path, "it is no object");
   const { schema_version: schema, revision, ...value } = found as Record<string, unknown>;
   if (typeof schema === "number" && schema > DOCUMENT_SCHEMA)
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} has schema version ${schema}, newer than this program's`, {
       details: { path, schema_version: schema },
     });
   if (schema !== DOCUMENT_SCHEMA || typeof revision !== "number" || !Number.isSafeInteger(revision))
-    throw corrupt(path, "schema_version or revision is missing");
+    throw corruptDocument(path, "schema_version or revision is missing");
   return { id, revision, value: value as V };
 }
 
-function corrupt(path: string, why: string, cause?: unknown): HoldfastError {
+/** `E_STORE_CORRUPT`. */
+export function corruptDocument(path: string, why: string, cause?: unknown): HoldfastError {
   return new HoldfastError("E_STORE_CORRUPT", `${path} cannot be read: ${why}`, {
     cause,
     details: { path, why },

@@ -7,7 +7,7 @@ import { ioError } from "../support/errors.js";
 
 export type LogEntry = { readonly seq: number; readonly [name: string]: unknown };
 
-const BLOCK = 64 * 1024;
+const FIRST_LOOK = 4096;
 
 /** Where a log ends. */
 export interface LogEnd {
@@ -20,7 +20,7 @@ export interface LogEnd {
 export function endOfLog(path: string): LogEnd {
   return withLog(path, { size: 0, seq: 0, isWhole: true }, (fd, size) => {
     if (size === 0) return { size, seq: 0, isWhole: true };
-    for (let length = 4096; ; length *= 16) {
+    for (let length = FIRST_LOOK; ; length *= 16) {
       const from = Math.max(0, size - length);
       const text = readAt(fd, from, size - from);
       const seq = lastSeq(from === 0 ? text : text.slice(text.indexOf("\n") + 1));
@@ -55,9 +55,13 @@ export function readLog(path: string, from: number): { readonly entries: LogEntr
 export function entryBefore(path: string, end: number): LogEntry | null {
   return withLog<LogEntry | null>(path, null, (fd, size) => {
     if (size < end) return null;
-    const from = Math.max(0, end - BLOCK);
-    const text = readAt(fd, from, end - from);
-    return text.endsWith("\n") ? parseLine(text.slice(0, -1).split("\n").at(-1) ?? "") : null;
+    for (let length = FIRST_LOOK; ; length *= 16) {
+      const from = Math.max(0, end - length);
+      const text = readAt(fd, from, end - from);
+      if (!text.endsWith("\n")) return null;
+      const start = text.lastIndexOf("\n", text.length - 2) + 1;
+      if (start > 0 || from === 0) return parseLine(text.slice(start, -1));
+    }
   });
 }
 

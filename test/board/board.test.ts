@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Board } from "../../src/board/board.js";
+import { readIndex } from "../../src/board/index-file.js";
 import { filesIn } from "../documents/place.js";
 import { claimShortly, expectSoundBoard, newPlace, type Place } from "./crowd.js";
 
@@ -291,6 +292,11 @@ describe("the board", () => {
   it.each([
     ["missing", (path: string) => rmSync(path)],
     ["torn", (path: string) => writeFileSync(path, '{"schema_version":1,"rev')],
+    ["no picture", (path: string) => writeFileSync(path, "null")],
+    [
+      "lacking fields",
+      (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll('"labels":[],', "")),
+    ],
     [
       "of another log",
       (path: string) =>
@@ -304,6 +310,44 @@ describe("the board", () => {
     await board.add({ title: "c" });
     expect(JSON.parse(readFileSync(join(place.dir, "index.json"), "utf8")).count).toBe(3);
     await expectSoundBoard(board);
+  });
+
+  it.each(['"changes":null', '"changes":{"gates":{"x":null}}', '"changes":{"title":7}'])(
+    "an event that others have added (%s) breaks no list",
+    async (changes) => {
+      await board.add({ title: "a" });
+      const event = `{"seq":2,"event":"created","id":"7","revision":1,${changes}}\n`;
+      writeFileSync(join(place.dir, "events.jsonl"), event, { flag: "a" });
+      expect((await board.list()).issues.map(({ id }) => id)).toEqual(["1"]);
+    },
+  );
+
+  it("BOARD-1 the index is believed also behind an event as long as a description may be", async () => {
+    await board.add({ title: "a", description: "x".repeat(200_000) });
+    expect(readIndex(place.dir)?.size).toBe(1);
+  });
+
+  it("BOARD-5 a copied file is an issue of its own: what is written to it is not written to the other, past its claim", async () => {
+    await board.add({ title: "a" });
+    await board.claim("1");
+    copyFileSync(join(place.dir, "issues", "1.json"), join(place.dir, "issues", "2.json"));
+    const other = (await place.open("agent:other")).board;
+    expect(await other.update("2", { title: "b" })).toMatchObject({ id: "2", title: "b" });
+    expect(await board.get("1")).toMatchObject({ title: "a", revision: 2 });
+  });
+
+  it("BOARD-8 a file that is no issue is reported, naming what is wrong, and hides no other", async () => {
+    await board.add({ title: "a" });
+    const path = join(place.dir, "issues", "2.json");
+    writeFileSync(path, '{"schema_version":1,"revision":1,"id":"2","title":"b"}');
+    rmSync(join(place.dir, "index.json"));
+    expect((await board.list()).issues.map(({ id }) => id)).toEqual(["1"]);
+    for (const refused of [board.get("2"), board.update("2", { title: "c" }), board.claim("2")])
+      await expect(refused).rejects.toMatchObject({
+        code: "E_STORE_CORRUPT",
+        details: { path, why: expect.stringContaining("state") },
+      });
+    expect(readFileSync(path, "utf8")).toContain('"b"');
   });
 
   it("BOARD-8 a corrupt issue is moved aside and reported, and hides no other", async () => {

@@ -55,6 +55,12 @@ describe("the doctor and the board", () => {
     expect(readFileSync(index, "utf8")).toBe(right);
   });
 
+  it("names a file among the issues that is none", async () => {
+    const ward = new Ward("sqlite");
+    writeFileSync(join(await boardOf(ward), "issues/9.json"), '{"schema_version":1,"revision":1}');
+    expect(await ward.codes()).toEqual(["BOARD_UNREADABLE"]);
+  });
+
   it("takes a change for left behind only when nobody is at it", async () => {
     const ward = new Ward("sqlite");
     const dir = await boardOf(ward);

@@ -13,7 +13,7 @@ import { type Around, type Commit, type Documents, requireRevision, type Transac
 import { logPath } from "../documents/names.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { GrantRef } from "../store/contract.js";
-import { HoldfastError } from "../support/errors.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import { BoardFiles, issueDocument, issueOf } from "./board-files.js";
 import { type BoardEventName, eventOf } from "./events.js";
@@ -25,6 +25,10 @@ export interface ChangeOptions {
   readonly token?: string;
   /** The revision the caller has seen. */
   readonly ifRevision?: number;
+}
+
+interface ClaimRef extends GrantRef {
+  readonly leaseMs: number;
 }
 
 const EVENTS = "events";
@@ -95,18 +99,41 @@ export class BoardStore extends BoardFiles {
 
   /** Renews the claim, and gives the way to commit under it. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`. */
   async asClaimer(id: string, token: string): Promise<Around> {
-    const { store } = this.holdfast.home;
-    const ref = await this.grantOf(id, token);
-    await store.locks.renew([ref], null);
-    return (write) => store.fence.commit([ref], write);
+    const grant = await this.#renewed(id, token);
+    return (write) => this.holdfast.home.store.fence.commit([grant], write);
   }
 
-  async grantOf(id: string, token: string): Promise<GrantRef> {
+  /**
+   * Renews the claim, if there is a token, before `work` and as long as it goes on: it is a use of the claim. That it is lost
+   * meanwhile is found by whoever writes next.
+   */
+  async keepingClaim<T>(id: string, token: string | undefined, work: () => Promise<T>): Promise<T> {
+    if (token === undefined) return work();
+    const { leaseMs } = await this.#renewed(id, token);
+    const timer = setInterval(() => this.#renewed(id, token).catch(() => undefined), leaseMs / 3);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  async #renewed(id: string, token: string): Promise<ClaimRef> {
+    const grant = await this.grantOf(id, token);
+    try {
+      await this.holdfast.home.store.locks.renew([grant], null);
+    } catch (error) {
+      throw isHoldfastError(error, "E_LOCK_EXPIRED") ? lapsed(id, error) : error;
+    }
+    return grant;
+  }
+
+  async grantOf(id: string, token: string): Promise<ClaimRef> {
     const resource = issueKey(id);
     const tokenHash = hashLeaseToken(token);
     const { grants } = await this.holdfast.home.store.reader.inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
-    if (grant !== undefined) return { resource, lockId: grant.lockId, tokenHash };
+    if (grant !== undefined) return { resource, lockId: grant.lockId, tokenHash, leaseMs: grant.leaseMs };
     const other = grants.find((each) => each.resource === resource);
     throw new HoldfastError(
       "E_LOCK_NOT_HELD",
@@ -160,4 +187,12 @@ export class BoardStore extends BoardFiles {
       return issues.size;
     });
   }
+}
+
+function lapsed(id: string, cause: HoldfastError): HoldfastError {
+  return new HoldfastError("E_LOCK_EXPIRED", `your claim on issue ${id} has lapsed: ${cause.message}`, {
+    cause,
+    details: { ...cause.details, issue: id },
+    next: [`holdfast issue claim ${id}`, "Then read it again before you write: nothing was written."],
+  });
 }

@@ -21,7 +21,7 @@ import {
 import { create } from "./create.js";
 import { requireNoCycle } from "./dependencies.js";
 import type { Gate, GateRun, NewGate } from "./gate.js";
-import { defineGate, judge, runGate } from "./gate-steps.js";
+import { defineGate, judge, type RunOptions, runGate } from "./gate-steps.js";
 import { type Imported, type ImportFormat, importIssues } from "./import.js";
 import type { IssueSummary } from "./index-file.js";
 import {
@@ -41,6 +41,7 @@ export type { Claimed, ClaimOptions, NextOptions } from "./claims.js";
 export type { BoardEvent, BoardEventName } from "./events.js";
 export type { BoardExport } from "./export.js";
 export type { Gate, GateRun, NewGate } from "./gate.js";
+export type { RunOptions } from "./gate-steps.js";
 export type { Imported, ImportFormat } from "./import.js";
 export type { IssueSummary } from "./index-file.js";
 export type {
@@ -151,7 +152,7 @@ export class Board extends BoardReader {
   async runGate(
     id: string,
     gate: string,
-    options: ChangeOptions = {},
+    options: RunOptions = {},
   ): Promise<{ readonly issue: Issue; readonly run: GateRun }> {
     return runGate(this.#store, parseIssueId(id), parseGateName(gate), options);
   }

@@ -10,7 +10,7 @@ import { type Duration, parseDuration } from "../lease/duration.js";
 import type { Lease } from "../lease/lease.js";
 import type { Grant } from "../lock/grant.js";
 import { isExpired } from "../lock/profile.js";
-import { HoldfastError } from "../support/errors.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { lifeOfProcess, thisMachine } from "../support/machine.js";
 import type { BoardStore, ChangeOptions } from "./board-store.js";
 import type { IssueSummary } from "./index-file.js";
@@ -158,10 +158,14 @@ export async function release(
   return issue;
 }
 
-/** The lease alone; the issue has been written. */
+/** The lease alone. The issue has been written under it, so one that is gone by now is no failure. */
 export async function letGo(board: BoardStore, id: string, token: string): Promise<void> {
   const { store, party } = board.holdfast.home;
-  await store.locks.release([await board.grantOf(id, token)], party);
+  try {
+    await store.locks.release([await board.grantOf(id, token)], party);
+  } catch (error) {
+    if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
+  }
 }
 
 async function take(board: BoardStore, id: string, options: ClaimOptions): Promise<Lease> {

@@ -37,15 +37,20 @@ export async function judge(
   return settleGate(board, id, name, status, options);
 }
 
+export interface RunOptions extends ChangeOptions {
+  /** Ends the command; nothing is recorded then. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Runs an automatic gate's command for an issue and records what it gave, with its output. No guard and no lock is held
- * while it runs; the verdict is written in a step of its own.
+ * Runs an automatic gate's command for an issue and records what it gave, with its output. No guard and no lock is taken
+ * while it runs, and a claim is kept alive; the verdict is written in a step of its own.
  */
 export async function runGate(
   board: BoardStore,
   id: string,
   name: string,
-  options: ChangeOptions,
+  { signal, ...options }: RunOptions,
 ): Promise<{ readonly issue: Issue; readonly run: GateRun }> {
   const gate = await findGate(board, name);
   const issue = await board.read(id);
@@ -56,12 +61,16 @@ export async function runGate(
       details: { field: "gate" },
       next: [`holdfast issue gate pass ${id} ${name}`],
     });
+  const { command } = gate;
   const startedAt = board.now();
-  const result = await runCommand(gate.command, {
-    cwd: dirname(dirname(board.dir)),
-    env: { ...process.env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
-    timeoutMs: gate.timeout_s * 1000,
-  });
+  const result = await board.keepingClaim(id, options.token, () =>
+    runCommand(command, {
+      cwd: dirname(dirname(board.dir)),
+      env: { ...process.env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
+      timeoutMs: gate.timeout_s * 1000,
+      signal,
+    }),
+  );
   const run = toRun(board, id, gate, startedAt, result);
   return { issue: await settleGate(board, id, name, run.status, { ...options, note: describe(run), run }), run };
 }

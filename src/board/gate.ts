@@ -65,5 +65,5 @@ export function makeGate(wanted: NewGate, by: string, at: string): Gate {
 }
 
 function isWord(word: unknown): boolean {
-  return typeof word === "string";
+  return typeof word === "string" && !word.includes("\0");
 }

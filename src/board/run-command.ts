@@ -1,6 +1,7 @@
 /**
  * Running a gate's command: no shell, a process group of its own, no standard input, a time limit. No guard and no lock is
- * held meanwhile. When the time is up the whole group is ended: TERM, and KILL two seconds later.
+ * held meanwhile. When the time is up, or the caller does not want to wait any more, the whole group is ended: TERM, and KILL
+ * two seconds later. If the caller is killed, the command goes on alone, and nobody hears of its end.
  */
 import { spawn } from "node:child_process";
 
@@ -15,14 +16,21 @@ export interface CommandResult {
 const KILL_AFTER_MS = 2_000;
 const KEEP_BYTES = 32 * 1024;
 
-export function runCommand(
-  command: readonly string[],
-  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv; readonly timeoutMs: number },
-): Promise<CommandResult> {
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly timeoutMs: number;
+  /** Ends it before its time; the promise then rejects with the signal's reason. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export async function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  const { signal: stopSignal } = options;
+  stopSignal?.throwIfAborted();
   const [program = "", ...args] = command;
   const startedAt = performance.now();
   const output = createOutput();
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: options.cwd,
       env: options.env,
@@ -38,18 +46,27 @@ export function runCommand(
         // The group is gone.
       }
     };
+    const stop = (): void => {
+      signalGroup("SIGTERM");
+      killer ??= setTimeout(() => signalGroup("SIGKILL"), KILL_AFTER_MS);
+    };
     const limit = setTimeout(() => {
       timedOut = true;
-      signalGroup("SIGTERM");
-      killer = setTimeout(() => signalGroup("SIGKILL"), KILL_AFTER_MS);
+      stop();
     }, options.timeoutMs);
+    stopSignal?.addEventListener("abort", stop);
     const end = (exitCode: number | null, signal: string | null): void => {
       clearTimeout(limit);
       clearTimeout(killer);
+      stopSignal?.removeEventListener("abort", stop);
       // What it left running in its group must not write into the verdict of a later run.
       signalGroup("SIGKILL");
+      // Whoever has left the group may keep the pipes open for as long as it lives; we do not.
+      child.stdout.destroy();
+      child.stderr.destroy();
       const durationMs = Math.round(performance.now() - startedAt);
-      resolve({ exitCode, signal, timedOut, durationMs, output: output.text() });
+      if (stopSignal?.aborted) reject(stopSignal.reason);
+      else resolve({ exitCode, signal, timedOut, durationMs, output: output.text() });
     };
     child.stdout.on("data", output.add);
     child.stderr.on("data", output.add);

@@ -17,7 +17,9 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
         return [`holdfast lock wait ${key} --wait ${WAIT_LONGER}`, `holdfast lock break ${key} --reason "…"`];
       return takesWait(command) ? [`holdfast ${again(words)}`, `holdfast explain ${key}`] : [`holdfast explain ${key}`];
     case "E_LOCK_EXPIRED":
-      return [`holdfast lock acquire ${key}`, "Then read again what you were about to change."];
+      return error.next.some((step) => step.startsWith("holdfast "))
+        ? error.next
+        : [`holdfast lock acquire ${key}`, "Then read again what you were about to change."];
     case "E_LOCK_NOT_HELD":
       return error.next.some((step) => step.startsWith("holdfast "))
         ? error.next

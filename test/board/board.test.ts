@@ -141,13 +141,37 @@ describe("the board", () => {
     expect((await board.runGate("1", "missing")).run).toMatchObject({ status: "failed", exit_code: null });
   });
 
-  it("BOARD-4 a gate's command has a time limit, and its whole group ends with it", { timeout: 300_000 }, async () => {
+  it("BOARD-4 a gate's command has a time limit, its whole group ends with it, and a claim is kept alive meanwhile", {
+    timeout: 300_000,
+  }, async () => {
     const mark = join(place.root, "still-running");
     const command = ["sh", "-c", `(sleep 60; touch ${mark}) & sleep 60`];
     await board.defineGate({ name: "slow", command, timeout: "1s" });
     await board.add({ title: "a", gates: ["slow"] });
-    const { run } = await board.runGate("1", "slow");
+    const { token } = await board.claim("1", { ttl: "1s" });
+    const { run } = await board.runGate("1", "slow", { token });
     expect(run).toMatchObject({ status: "failed", timed_out: true });
+  });
+
+  it("BOARD-4 a gate's command ends with whoever runs it, and nothing that outlives it is waited for", async () => {
+    const pid = join(place.root, "pid");
+    await board.defineGate({
+      name: "slow",
+      command: ["sh", "-c", `echo $$ > ${pid}.new; mv ${pid}.new ${pid}; sleep 60`],
+    });
+    await board.defineGate({ name: "stray", command: ["sh", "-c", "setsid sleep 5 & echo said"] });
+    await board.add({ title: "a", gates: ["slow", "stray"] });
+    const stop = new AbortController();
+    const running = board.runGate("1", "slow", { signal: stop.signal });
+    await expect.poll(() => existsSync(pid), { timeout: 60_000 }).toBe(true);
+    stop.abort(new Error("enough"));
+    await expect.poll(() => existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`), { timeout: 10_000 }).toBe(false);
+    await expect(running).rejects.toThrow("enough");
+    expect((await board.get("1")).gates.slow).toMatchObject({ status: "pending" });
+    const pipes = (): number => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
+    const before = pipes();
+    expect((await board.runGate("1", "stray")).run).toMatchObject({ status: "passed", output: "said\n" });
+    await expect.poll(pipes).toBeLessThanOrEqual(before);
   });
 
   it("BOARD-4 a gate's command may itself work on the board: no lock is held while it runs", {
@@ -188,7 +212,9 @@ describe("the board", () => {
   it("BOARD-5 a lapsed claim cannot write and is not revived by use; use renews one that has not lapsed", {
     timeout: 300_000,
   }, async () => {
-    await board.add({ title: "a" });
+    const mark = join(place.root, "begun");
+    await board.defineGate({ name: "marks", command: ["touch", mark] });
+    await board.add({ title: "a", gates: ["marks"] });
     const kept = await board.claim("1", { ttl: "1h" });
     const before = (await place.holdfast.inspect("issue:1")).grants[0]?.lease_expires_at ?? "";
     await new Promise((go) => setTimeout(go, 20));
@@ -199,8 +225,11 @@ describe("the board", () => {
     const { token } = await claimShortly(board, "1");
     while ((await place.holdfast.inspect("issue:1")).state !== "expired")
       await new Promise((go) => setTimeout(go, 100));
+    const refused = { code: "E_LOCK_EXPIRED", next: ["holdfast issue claim 1", expect.any(String)] };
     for (let round = 0; round < 2; round += 1)
-      await expect(board.update("1", { title: "late" }, { token })).rejects.toMatchObject({ code: "E_LOCK_EXPIRED" });
+      await expect(board.update("1", { title: "late" }, { token })).rejects.toMatchObject(refused);
+    await expect(board.runGate("1", "marks", { token })).rejects.toMatchObject(refused);
+    expect(existsSync(mark), "nor does it begin to run anything").toBe(false);
     expect(await board.get("1")).toMatchObject({ title: "b" });
     expect(await board.next(), "work of a lapsed claim is offered again").toMatchObject({ id: "1" });
     const again = await (await place.open("agent:heir")).board.claimNext();

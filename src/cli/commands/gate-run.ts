@@ -6,7 +6,9 @@ import type { Context, Outcome } from "../context.js";
 export async function run(context: Context): Promise<Outcome> {
   const opened = await openTheBoard(context);
   const gate = context.arg("GATE");
-  const done = await changing(context, opened, (id, options) => opened.board.runGate(id, gate, options));
+  const done = await changing(context, opened, (id, options) =>
+    opened.board.runGate(id, gate, { ...options, signal: context.signal }),
+  );
   if (done.run.status === "failed") throw failed(done.run);
   return {
     data: done,

@@ -26,6 +26,7 @@ import { type Imported, type ImportFormat, importIssues } from "./import.js";
 import type { IssueSummary } from "./index-file.js";
 import {
   checkFields,
+  checkPatch,
   type Issue,
   type IssuePatch,
   type IssueState,
@@ -78,7 +79,7 @@ export class Board extends BoardReader {
 
   /** `E_GATE_BLOCKED` when it would be done before its dependencies and gates, `E_REVISION_CONFLICT`. */
   async update(id: string, patch: IssuePatch, options: ChangeOptions = {}): Promise<Issue> {
-    checkFields(patch);
+    checkPatch(patch);
     return this.#store.change(parseIssueId(id), "updated", options, (issue, tx) =>
       patched(this.#store, tx, issue, patch),
     );

@@ -114,6 +114,28 @@ export function checkFields(fields: NewIssue | IssuePatch): void {
     if (LISTS.has(field) && list !== undefined) checkList(field, list);
 }
 
+const PATCH_FIELDS = new Set([
+  "title",
+  "description",
+  "state",
+  "priority",
+  "labels",
+  "assignee",
+  "context",
+  "addContext",
+  "addLabels",
+  "removeLabels",
+  "addGates",
+  "removeGates",
+]);
+
+/** As `checkFields`; and nothing else may be said: what has a way of its own, such as dependencies, is not patched in. */
+export function checkPatch(patch: IssuePatch): void {
+  for (const field of Object.keys(patch))
+    if (!PATCH_FIELDS.has(field)) throw invalidArgument(field, "it is not changed by an update");
+  checkFields(patch);
+}
+
 const LISTS = new Set(["labels", "addLabels", "removeLabels", "dependencies", "gates", "addGates", "removeGates"]);
 
 function checkTitle(title: string): void {

@@ -61,6 +61,15 @@ describe("the board", () => {
     expect((await board.list()).total).toBe(0);
   });
 
+  it("BOARD-3 an update changes no field that has a way of its own", async () => {
+    await board.add({ title: "a" });
+    for (const field of ["id", "dependencies", "gates", "claim", "revision"])
+      await expect(board.update("1", { [field]: ["1"] }), field).rejects.toMatchObject({
+        code: "E_INVALID_ARGUMENT",
+        details: { field },
+      });
+  });
+
   it("BOARD-3 a cycle is refused, naming it", async () => {
     for (const title of ["a", "b", "c", "d"]) await board.add({ title });
     await board.addDependency("1", "2");

@@ -48,6 +48,7 @@ export function select(
   hasText: (issue: IssueSummary) => boolean,
 ): IssuePage {
   const { state = [], labels = [], assignee, ready = false, limit = 100, after } = query;
+  const order = orderBy(query.sort ?? "id");
   const chosen = [...issues.values()]
     .filter(
       (issue) =>
@@ -57,12 +58,19 @@ export function select(
         (!ready || isReady(issue, issues)) &&
         hasText(issue),
     )
-    .sort(orderBy(query.sort ?? "id"));
-  const from = after === undefined ? 0 : chosen.findIndex((issue) => issue.id === after) + 1;
-  if (after !== undefined && from === 0) throw invalidArgument("after", `${after} is not in this list`);
-  const page = chosen.slice(from, from + limit);
-  const next = from + limit < chosen.length ? (page.at(-1)?.id ?? null) : null;
+    .sort(order);
+  const last = after === undefined ? null : requireIn(issues, after);
+  const left = last === null ? chosen : chosen.filter((issue) => order(issue, last) > 0);
+  const page = left.slice(0, limit);
+  const next = limit < left.length ? (page.at(-1)?.id ?? null) : null;
   return { issues: page, next, total: chosen.length };
+}
+
+/** Where the last page ended. By now it may be one that this list would not show: its place is still there. */
+function requireIn(issues: ReadonlyMap<string, IssueSummary>, after: string): IssueSummary {
+  const last = issues.get(after);
+  if (last === undefined) throw invalidArgument("after", `there is no issue ${after}`);
+  return last;
 }
 
 /** State `ready`, and nothing it depends on is open. A dependency that does not exist (any more) counts as open. */

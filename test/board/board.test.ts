@@ -306,6 +306,12 @@ describe("the board", () => {
     const rest = await board.list({ limit: 100, after: first.next ?? "" });
     expect(rest.issues.map(({ id }) => id)).toEqual(["6", "7", "8", "9", "10", "11", "12"]);
     expect(rest.next).toBeNull();
+    await board.update("5", { state: "backlog" });
+    const behind = await board.list({ state: ["ready"], after: "5", limit: 2 });
+    expect(
+      behind.issues.map(({ id }) => id),
+      "its place is known, also when the list has it no more",
+    ).toEqual(["6", "7"]);
     await expect(board.list({ after: "99" })).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 

@@ -40,16 +40,12 @@ export function draftsOfBeads(text: string): SourcedDraft[] {
     .filter(({ line }) => line !== "")
     .map(({ line, at }) => parseLine(line, at))
     .filter(({ status }) => status !== "tombstone");
-  const known = new Set(beads.map(({ id }) => id));
-  return beads.map((bead) => draftOf(bead, known));
+  return beads.map(draftOf);
 }
 
-function draftOf(
-  bead: Bead & { readonly id: string; readonly title: string },
-  known: ReadonlySet<string>,
-): SourcedDraft {
-  const links = (Array.isArray(bead.dependencies) ? bead.dependencies : []) as Link[];
-  const blocks = links.filter(({ type, depends_on_id }) => (type ?? "blocks") === "blocks" && known.has(depends_on_id));
+function draftOf(bead: Bead & { readonly id: string; readonly title: string }): SourcedDraft {
+  const links = (Array.isArray(bead.dependencies) ? bead.dependencies : []).filter(isLink);
+  const blocks = links.filter(({ type }) => (type ?? "blocks") === "blocks");
   const related = links
     .filter((link) => !blocks.includes(link))
     .map(({ type, depends_on_id }) => ({ type, id: depends_on_id }));
@@ -69,6 +65,10 @@ function draftOf(
       context: { source: "beads", source_id: bead.id, status, ...(related.length === 0 ? {} : { related }) },
     },
   };
+}
+
+function isLink(link: unknown): link is Link {
+  return typeof (link as Partial<Link> | null)?.depends_on_id === "string";
 }
 
 function describe(bead: Bead): string {

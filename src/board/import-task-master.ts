@@ -83,7 +83,8 @@ function titleOf(task: Task, key: string): string {
   return title.slice(0, 500);
 }
 
-function idOf({ id }: Task): string {
+function idOf(task: Task | null): string {
+  const id = task?.id;
   if (typeof id !== "string" && typeof id !== "number") throw wrong("a task has no id");
   return String(id);
 }

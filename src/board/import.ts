@@ -2,6 +2,7 @@
  * Issues from other tools. All of a file comes in as one change, or nothing does. What was imported before is known by
  * `context.source` and `context.source_id` and is left as it is, so the same file can be imported again.
  */
+import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { BoardStore } from "./board-store.js";
 import { type Draft, makeAll } from "./create.js";
 import { draftsOfBeads } from "./import-beads.js";
@@ -25,7 +26,7 @@ export interface Imported {
 export async function importIssues(board: BoardStore, text: string, format: ImportFormat): Promise<Imported> {
   oneOf(format, "format", IMPORT_FORMATS);
   const drafts = format === "beads" ? draftsOfBeads(text) : draftsOfTaskMaster(text);
-  for (const { fields } of drafts) checkFields({ ...fields, dependencies: [] });
+  checkDrafts(drafts);
   return board.step(async (commit) => {
     const known = await knownSources(board, format);
     const fresh = drafts.filter(({ key }) => !known.has(key));
@@ -36,6 +37,20 @@ export async function importIssues(board: BoardStore, text: string, format: Impo
     );
     return { issues, skipped: drafts.length - fresh.length };
   });
+}
+
+/** `E_INVALID_ARGUMENT` naming the one that cannot come in, by its name in the file. */
+function checkDrafts(drafts: readonly SourcedDraft[]): void {
+  const keys = new Set<string>();
+  for (const { key, fields } of drafts) {
+    if (keys.has(key)) throw invalidArgument("file", `${key} is there twice`);
+    keys.add(key);
+    try {
+      checkFields({ ...fields, dependencies: [] });
+    } catch (error) {
+      throw isHoldfastError(error) ? invalidArgument("file", `${key}: ${error.message}`) : error;
+    }
+  }
 }
 
 /** Names of the file must not be taken for ids of the board. A dependency that is in neither is noted, not made up. */

@@ -62,10 +62,24 @@ describe("import and export", () => {
     await expectSoundBoard(place.board);
   });
 
+  it("a bead that comes later still depends on one that was imported before; one that is nowhere is noted", async () => {
+    await place.board.import('{"id":"bd-1","title":"first"}', "beads");
+    const links = [{ depends_on_id: "bd-1", type: "blocks" }, { depends_on_id: "bd-9" }, null];
+    const later = JSON.stringify({ id: "bd-2", title: "second", dependencies: links });
+    expect((await place.board.import(later, "beads")).issues).toMatchObject([
+      { dependencies: ["1"], context: { missing_dependencies: ["bd-9"] } },
+    ]);
+  });
+
   it("a file that is not what it should be, or has a cycle, changes nothing", async () => {
     const { board } = place;
     for (const text of ["", "[]", "{}", '{"tasks":[{"id":1}]}', '{"tasks":[{"title":"x"}]}'])
       await expect(board.import(text, "task-master"), text).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    await expect(board.import('{"tasks":[null]}', "task-master")).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    const named = { code: "E_INVALID_ARGUMENT", message: expect.stringContaining("bd-7") };
+    const label = '{"id":"bd-7","title":"x","labels":["a,b"]}';
+    const twice = '{"id":"bd-7","title":"x"}\n{"id":"bd-7","title":"y"}';
+    for (const text of [label, twice]) await expect(board.import(text, "beads"), text).rejects.toMatchObject(named);
     for (const text of ["no json", '{"id":"x"}', '{"title":"x"}'])
       await expect(board.import(text, "beads"), text).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
     const cycle = {

@@ -147,6 +147,7 @@ export async function release(
   if (token === undefined)
     throw new HoldfastError("E_LOCK_NOT_HELD", `only its claimer releases issue ${id}, and no token was given`, {
       details: { issue: id },
+      next: [`holdfast issue show ${id}`],
     });
   const issue = await board.change(id, "released", options, (found) => ({
     ...found,

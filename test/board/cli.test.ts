@@ -106,7 +106,7 @@ it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () =>
   });
   expect(await holdfast("user:a", "issue", "release", "2")).toMatchObject({
     exit: 81,
-    error: { code: "E_LOCK_NOT_HELD" },
+    error: { code: "E_LOCK_NOT_HELD", next: ["holdfast issue show 2"] },
   });
 });
 

@@ -607,6 +607,14 @@ export const MUTANTS = [
     tests: { files: ["test/documents/documents.test.ts"], only: "who has it open" },
   },
   {
+    name: "documents-journal-once",
+    about: "documents: after a restart the whole journal is read for each document",
+    file: "src/documents/documents.ts",
+    find: "this.#unsettled === undefined || isSettledIn(journal, bootId)",
+    replace: "this.#unsettled === undefined || isSettledIn(journal, bootId) || journal !== bootId",
+    tests: { files: ["test/documents/documents.test.ts"], only: "reads the journal once" },
+  },
+  {
     name: "documents-foreign",
     about: "documents: what an editor or git wrote is undone after a restart",
     file: "src/documents/settle.ts",

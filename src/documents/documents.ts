@@ -37,7 +37,7 @@ import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { assertLocalFileSystem } from "../support/file-system.js";
 import { decodeDocument, readText, type StoredDocument } from "./document-file.js";
 import { Entrance } from "./entrance.js";
-import { Journal, unsettledRecords } from "./journal.js";
+import { isSettledIn, Journal, unsettledRecords } from "./journal.js";
 import type { JournalRecord } from "./journal-record.js";
 import { endOfLog, type LogEntry, readLog } from "./log-file.js";
 import { checkName, documentIds, documentPath, logPath, privateFolder } from "./names.js";
@@ -232,8 +232,12 @@ export class Documents implements AsyncDisposable {
   }
 
   #courses(): ReadonlyMap<string, Course> | null {
-    if (this.#unsettled !== null) {
-      const records = unsettledRecords(join(privateFolder(this.dir), "journal"), this.#clock().bootId);
+    if (this.#unsettled === null) return null;
+    const journal = join(privateFolder(this.dir), "journal");
+    const { bootId } = this.#clock();
+    // Nobody writes a record before the mark names this boot. So they are read once, and not for each document.
+    if (this.#unsettled === undefined || isSettledIn(journal, bootId)) {
+      const records = unsettledRecords(journal, bootId);
       this.#unsettled = records === null ? null : coursesOf(records);
     }
     return this.#unsettled;

@@ -225,6 +225,11 @@ export function unsettledRecords(path: string, boot: string): readonly JournalRe
   return ifReadable(path, (fd) => (readMark(fd)?.boot === boot ? null : allRecords(fd).map(({ record }) => record)));
 }
 
+/** For readers too: whether somebody has settled it in this boot, or there is none. */
+export function isSettledIn(path: string, boot: string): boolean {
+  return ifReadable(path, (fd) => readMark(fd)?.boot === boot) ?? true;
+}
+
 /** For whoever only looks, under the guard: what `look` would find to do, or null. */
 export function peek(path: string, boot: string): Exclude<Unsettled, { kind: "nothing" }> | null {
   return ifReadable(path, (fd) => {

@@ -220,6 +220,26 @@ describe("documents", () => {
     await later.close();
   });
 
+  it("after a restart a reader reads the journal once, not for each document, and until somebody settles it", async () => {
+    await documents.update("x", increment);
+    const old = readFileSync(join(dir, "x.json"), "utf8");
+    await documents.update("x", increment);
+    const reader = documentsAt(dir, "after the cut");
+    writeFileSync(join(dir, "x.json"), old);
+    expect(await reader.get("x")).toMatchObject({ revision: 2 });
+    const journal = join(dir, ".journal", "journal");
+    const bytes = readFileSync(journal);
+    writeFileSync(journal, Buffer.from(bytes).fill(0, 4096));
+    expect(await reader.get("x")).toMatchObject({ revision: 2 });
+    writeFileSync(journal, bytes);
+    const writer = documentsAt(dir, "after the cut");
+    await writer.update("x", increment);
+    expect(await reader.get("x")).toMatchObject({ revision: 3 });
+    writeFileSync(join(dir, "x.json"), old);
+    expect(await reader.get("x"), "what git puts back counts again").toMatchObject({ revision: 1 });
+    await writer.close();
+  });
+
   it("a change larger than the journal goes through it all the same", async () => {
     const words = "x".repeat(3_000_000);
     await documents.update("large", () => ({ words }));

@@ -171,11 +171,11 @@ describe("the board", () => {
     await board.defineGate({ name: "stray", command: ["sh", "-c", "setsid sleep 5 & echo said"] });
     await board.add({ title: "a", gates: ["slow", "stray"] });
     const stop = new AbortController();
-    const running = board.runGate("1", "slow", { signal: stop.signal });
+    const refused = expect(board.runGate("1", "slow", { signal: stop.signal })).rejects.toThrow("enough");
     await expect.poll(() => existsSync(pid), { timeout: 60_000 }).toBe(true);
     stop.abort(new Error("enough"));
     await expect.poll(() => existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`), { timeout: 10_000 }).toBe(false);
-    await expect(running).rejects.toThrow("enough");
+    await refused;
     expect((await board.get("1")).gates.slow).toMatchObject({ status: "pending" });
     const pipes = (): number => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
     const before = pipes();

@@ -1,6 +1,9 @@
 /** Dependencies form a graph without cycles. Looked at inside the guard, so two halves of a cycle cannot both get in. */
 import { HoldfastError } from "../support/errors.js";
 
+/** Of a long cycle, this many issues from each end. */
+const SHOWN = 8;
+
 /** What an issue depends on; null when there is no such issue. */
 export type DependenciesOf = (id: string) => readonly string[] | null;
 
@@ -9,7 +12,7 @@ export function requireNoCycle(id: string, on: string, dependenciesOf: Dependenc
   const way = wayTo(id, on, dependenciesOf);
   if (way === null) return;
   const cycle = [id, ...way];
-  throw new HoldfastError("E_CYCLE", `${id} cannot depend on ${on}: ${cycle.join(" → ")} is a cycle`, {
+  throw new HoldfastError("E_CYCLE", `${id} cannot depend on ${on}: ${shown(cycle)} is a cycle`, {
     details: { cycle },
     next: cycle.slice(1, -1).length === 0 ? [] : [`holdfast issue dep rm ${cycle.at(-2)} ${cycle.at(-1)}`],
   });
@@ -56,10 +59,17 @@ export function requireAcyclic(ids: Iterable<string>, dependenciesOf: Dependenci
       } else if (onTheWay.has(next)) {
         const cycle = [...steps.map(({ id }) => id), next];
         const from = cycle.indexOf(next);
-        throw new HoldfastError("E_CYCLE", `${cycle.slice(from).join(" → ")} is a cycle`, {
+        throw new HoldfastError("E_CYCLE", `${shown(cycle.slice(from))} is a cycle`, {
           details: { cycle: cycle.slice(from) },
         });
       } else if (!done.has(next)) enter(next);
     }
   }
+}
+
+/** The details have all of it; a message is read. */
+function shown(cycle: readonly string[]): string {
+  const [first, last] = [cycle.slice(0, SHOWN), cycle.slice(-SHOWN)];
+  const left = cycle.length - 2 * SHOWN;
+  return (left <= 1 ? cycle : [...first, `(${left} more)`, ...last]).join(" → ");
 }

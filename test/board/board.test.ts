@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Board } from "../../src/board/board.js";
+import { requireNoCycle } from "../../src/board/dependencies.js";
 import { readIndex } from "../../src/board/index-file.js";
 import { filesIn } from "../documents/place.js";
 import { claimShortly, expectSoundBoard, newPlace, type Place } from "./crowd.js";
@@ -84,6 +85,22 @@ describe("the board", () => {
     await board.removeDependency("2", "3");
     await board.addDependency("4", "1");
     await expectSoundBoard(board);
+  });
+
+  it("BOARD-3 of a long cycle the message shows both ends, and the details all", () => {
+    const next = (id: string): string[] => [String((Number(id) + 1) % 5_000)];
+    const error = (() => {
+      try {
+        return requireNoCycle("0", "1", next);
+      } catch (refused) {
+        return refused;
+      }
+    })();
+    expect(error).toMatchObject({
+      code: "E_CYCLE",
+      message: expect.stringMatching(/7 → \(4985 more\) → 4993 .* → 0 is/),
+    });
+    expect((error as { details: { cycle: unknown } }).details.cycle).toHaveLength(5_001);
   });
 
   it("BOARD-3 a revision that has moved on is E_REVISION_CONFLICT", async () => {

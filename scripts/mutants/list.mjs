@@ -754,6 +754,14 @@ export const MUTANTS = [
     tests: publishing("lost", "between the seal and the commit"),
   },
   {
+    name: "publish-own-folder",
+    about: "a publish replaces the workspace itself, and its locks, board and snapshots are gone",
+    file: "src/publish/protocol.ts",
+    find: "    assertApart(place, hand.storeUrl);",
+    replace: "    void assertApart;",
+    tests: publishing("places", "are not replaced"),
+  },
+  {
     name: "publish-settle",
     about: "what a publish left is not settled before the next grant",
     file: "src/store/local-store.ts",

@@ -59,7 +59,7 @@ import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { sealStage } from "./seal.js";
 import { openStage, type Stage } from "./stage.js";
 import { newStageName } from "./stage-name.js";
-import { makeStageFolder, removeStageFolder, resolvePlace, type Target, targetAt } from "./target.js";
+import { assertApart, makeStageFolder, removeStageFolder, resolvePlace, type Target, targetAt } from "./target.js";
 
 /**
  * Publishes what `fill` writes into the stage as `target`, all at once or not at all. `E_LOCK_EXPIRED`,
@@ -77,6 +77,7 @@ export async function publish(
   const { hand, release } = taking instanceof Promise ? await taking : taking;
   let result: PublishResult;
   try {
+    assertApart(place, hand.storeUrl);
     const id = newStageName(hand.storeUrl, place.path);
     result = await publishWith(hand, targetAt(place, id), fill, options);
   } catch (error) {

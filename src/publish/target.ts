@@ -1,11 +1,13 @@
 /** Where a publish goes, and the folder beside it in which it is made. */
 import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, type Stats } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { cradleOf } from "../support/exchange.js";
 
 /** The folder for stages, in the parent of every target. */
 const TMP = "tmp";
+/** What a workspace, or a deliverable, keeps its own things in. */
+const HOME = ".holdfast";
 
 export interface Place {
   /** Absolute, links in the parent resolved. */
@@ -43,6 +45,29 @@ export function resolvePlace(given: string): Place {
   if (stages?.isDirectory() === false) throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
   const isMount = there !== undefined && there.dev !== (stages ?? lookAt(parent))?.dev;
   return { path, parent, tmp, isMount };
+}
+
+/**
+ * Whoever replaces a workspace, or a folder around it, throws its locks, board and snapshots away with the old tree.
+ * `E_INVALID_ARGUMENT`
+ */
+export function assertApart({ path }: Place, storeUrl: string): void {
+  const [, store] = /^(?:sqlite|file):(.+)$/s.exec(storeUrl) ?? [];
+  if (path.split(sep).includes(HOME)) throw ownFolder(path, `it lies in a ${HOME}/`);
+  if (lookAt(join(path, HOME)) !== undefined) throw ownFolder(path, `it has a ${HOME}/, which would be lost with it`);
+  if (store !== undefined && isInside(path, store)) throw ownFolder(path, "the locks are kept in it");
+}
+
+function isInside(folder: string, store: string): boolean {
+  try {
+    return `${realpathSync.native(store)}${sep}`.startsWith(`${folder}${sep}`);
+  } catch (error) {
+    throw ioError(error, "find", store);
+  }
+}
+
+function ownFolder(path: string, why: string): HoldfastError {
+  return invalidArgument("target", `${path} cannot be replaced: ${why}; publish to a folder of its own`);
 }
 
 export function targetAt({ path, parent, tmp, isMount }: Place, id: string): Target {

@@ -157,6 +157,16 @@ it("PUB-1: the folder for stages may go between two publishes of a process", asy
   await expectNothing();
 });
 
+it("PUB-1: a workspace, a folder in or around it, and one the locks are kept in are not replaced", async () => {
+  mkdirSync(join(target, ".holdfast"), { recursive: true });
+  for (const path of [target, join(target, ".holdfast", "board"), join(dir, "store"), dir])
+    await looking(async (holdfast) => {
+      const publishing = publish({ holdfast, key: "site" }, path, () => expect.unreachable());
+      await expect(publishing).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "target" } });
+    });
+  await expectNothing();
+});
+
 describe("PUB-3: publishers at once", () => {
   it.each(["sqlite", "postgres"])(
     "two processes take turns on %s: each publish is whole and on record",

@@ -10,7 +10,9 @@ export const PUBLISH: readonly CommandRow[] = [
       "Copies DIR to a place beside TARGET, syncs every file, and then, in one step with the check of lease and fence, gives it TARGET's name. Readers of TARGET see the old tree or the new one, never neither. What was there before is removed afterwards. A manifest with the hash of every file stays on record.",
       "The lock is taken for it and given back, unless --token or the run around it holds the key. The first publish to a TARGET records its key; later ones must use the same, or one above it.",
     ],
-    args: [{ name: "TARGET", help: "the folder to make or replace; its parent must be there" }],
+    args: [
+      { name: "TARGET", help: "the folder to make or replace, never the workspace itself; its parent must be there" },
+    ],
     flags: [
       { name: "from", type: "text", value: "DIR", help: "the folder with the new content", required: true },
       { name: "lock", type: "text", value: "KEY", help: "the key to publish under; default the path's own, path/…" },

@@ -762,6 +762,14 @@ export const MUTANTS = [
     tests: publishing("places", "are not replaced"),
   },
   {
+    name: "stage-same-time",
+    about: "a staged file with another content of the same size and time counts as unchanged, and is thrown away",
+    file: "src/publish/compare-trees.ts",
+    find: "return !isOfCopying || Math.abs",
+    replace: "return Math.abs",
+    tests: publishing("changes", "of the same size and time"),
+  },
+  {
     name: "publish-settle",
     about: "what a publish left is not settled before the next grant",
     file: "src/store/local-store.ts",

@@ -1,11 +1,24 @@
-/** What is different between two trees. Files with the same size and time count as the same; others are read. */
-import { closeSync, type Dirent, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
+/**
+ * What is different between a tree and its copy, after somebody has worked on the copy. A file of the copy that nobody has
+ * touched since it was made counts as the same, others are read. Its size and mtime alone prove nothing: builds that can be
+ * repeated, and tools that unpack, set the same time on everything. Programs cannot set the ctime.
+ */
+import { closeSync, type Dirent, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../support/errors.js";
 import { sumOf } from "./file-work.js";
 
 /** Paths that are named; the others are only counted. */
 const MOST_NAMED = 1_000;
+
+/** Longer than any tick of a kernel's coarse clock. */
+const GRAIN_MS = 20;
+
+/** When the copy was made, by the wall clock. */
+export interface Copying {
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
 
 export interface TreeChanges {
   readonly added: number;
@@ -16,7 +29,7 @@ export interface TreeChanges {
 }
 
 /** From the old tree, which may be absent, to the new one. Folders count like files. */
-export async function compareTrees(before: string, after: string): Promise<TreeChanges> {
+export async function compareTrees(before: string, after: string, copying: Copying): Promise<TreeChanges> {
   const counts = { added: 0, changed: 0, removed: 0 };
   const paths: string[] = [];
   const tell = (what: keyof typeof counts, path: string): void => {
@@ -24,6 +37,12 @@ export async function compareTrees(before: string, after: string): Promise<TreeC
     if (paths.length < MOST_NAMED) paths.push(`${{ added: "+", changed: "~", removed: "-" }[what]} ${path}`);
   };
 
+  const isChanged = (path: string, entry: Dirent): boolean | Promise<boolean> => {
+    const [one, other] = [join(before, path), join(after, path)];
+    if (entry.isDirectory()) return lstatSync(one).mode !== lstatSync(other).mode;
+    if (entry.isSymbolicLink()) return !readlinkSync(one, "buffer").equals(readlinkSync(other, "buffer"));
+    return differs(one, other, copying);
+  };
   const walk = async (inner: string): Promise<void> => {
     const old = entriesOf(join(before, inner));
     const now = entriesOf(join(after, inner));
@@ -31,15 +50,15 @@ export async function compareTrees(before: string, after: string): Promise<TreeC
       const path = join(inner, name);
       const was = old.get(name);
       if (was === undefined) tell("added", path);
-      else if (typeOf(was) !== typeOf(entry)) tell("changed", path);
-      else if (!entry.isDirectory() && (await differs(join(before, path), join(after, path), entry)))
-        tell("changed", path);
+      else if (typeOf(was) !== typeOf(entry) || (await isChanged(path, entry))) tell("changed", path);
       if (entry.isDirectory()) await walk(path);
     }
     for (const name of [...old.keys()].sort()) if (!now.has(name)) tell("removed", join(inner, name));
   };
 
   try {
+    const root = lstatSync(before, { throwIfNoEntry: false });
+    if (root !== undefined && root.mode !== lstatSync(after).mode) tell("changed", ".");
     await walk("");
   } catch (error) {
     throw ioError(error, "compare", after);
@@ -61,11 +80,16 @@ function typeOf(entry: Dirent): string {
   return entry.isDirectory() ? "folder" : entry.isSymbolicLink() ? "link" : "file";
 }
 
-async function differs(before: string, after: string, entry: Dirent): Promise<boolean> {
-  if (entry.isSymbolicLink()) return !readlinkSync(before, "buffer").equals(readlinkSync(after, "buffer"));
+async function differs(before: string, after: string, copying: Copying): Promise<boolean> {
   const [a, b] = [lstatSync(before), lstatSync(after)];
   if (a.mode !== b.mode || a.size !== b.size) return true;
-  return Math.abs(a.mtimeMs - b.mtimeMs) >= 1 && (await sum(before)) !== (await sum(after));
+  return isTouched(a, b, copying) && (await sum(before)) !== (await sum(after));
+}
+
+/** Its ctime must be of the time of the copying: a clock that was set back shows as well. */
+function isTouched(a: Stats, b: Stats, { beganMs, endedMs }: Copying): boolean {
+  const isOfCopying = b.ctimeMs >= beganMs - GRAIN_MS && b.ctimeMs < endedMs - GRAIN_MS;
+  return !isOfCopying || Math.abs(a.mtimeMs - b.mtimeMs) >= 1;
 }
 
 async function sum(path: string): Promise<string> {

@@ -48,9 +48,11 @@ export async function publishChanges(
       async (stage) => {
         rootBefore = rootEvidence(original);
         before = await evidenceOf(original);
+        const beganMs = Date.now();
         if (existsSync(original)) await copyTree(original, stage.path);
+        const copying = { beganMs, endedMs: Date.now() };
         await assertUnchanged();
-        if (await work(stage.path)) changes = await compareTrees(original, stage.path);
+        if (await work(stage.path)) changes = await compareTrees(original, stage.path, copying);
         isUnwanted = changes === null || changes.paths.length === 0;
         if (isUnwanted) throw new Error("nothing to publish"); // What was staged goes, as after any failure.
       },

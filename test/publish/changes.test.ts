@@ -1,0 +1,61 @@
+/** What counts as a change of the private copy that a command works on: nothing that it made is thrown away as nothing. */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import type { Lease } from "../../src/lease/lease.js";
+import { publishChanges } from "../../src/publish/publish-changes.js";
+
+const LONG_AGO = new Date("2020-01-01T00:00:00Z");
+
+describe("FENCE-6: a private copy", () => {
+  let dir: string;
+  let folder: string;
+  let holdfast: Holdfast;
+  let lease: Lease;
+
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), "holdfast-changes-"));
+    folder = join(dir, "out");
+    mkdirSync(join(folder, "sub"), { recursive: true });
+    write(folder, "one");
+    holdfast = await openHoldfast({ store: `memory:${dir}`, owner: "agent:one", heart: "loop" });
+    lease = await holdfast.acquire("site");
+  });
+  afterEach(async () => {
+    await holdfast.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** As a build does that can be repeated: always the same time. */
+  function write(into: string, content: string): void {
+    writeFileSync(join(into, "page"), content);
+    utimesSync(join(into, "page"), LONG_AGO, LONG_AGO);
+  }
+
+  async function changesOf(work: (copy: string) => void): Promise<readonly string[] | undefined> {
+    const { manifest, changes } = await publishChanges(lease, folder, async (copy) => {
+      work(copy);
+      return true;
+    });
+    expect(manifest === null).toBe(changes?.paths.length === 0);
+    return changes?.paths;
+  }
+
+  it("is published when a file has another content, of the same size and time", async () => {
+    expect(await changesOf((copy) => write(copy, "two"))).toEqual(["~ page"]);
+    expect(readFileSync(join(folder, "page"), "utf8")).toBe("two");
+  });
+
+  it("is published when a folder has another mode, also the folder itself", async () => {
+    expect(await changesOf((copy) => chmodSync(join(copy, "sub"), 0o700))).toEqual(["~ sub"]);
+    expect(await changesOf((copy) => chmodSync(copy, 0o700))).toEqual(["~ ."]);
+    expect(statSync(folder).mode & statSync(join(folder, "sub")).mode & 0o777).toBe(0o700);
+  });
+
+  it("is not published when a file was only written again, or touched", async () => {
+    expect(await changesOf((copy) => write(copy, "one"))).toEqual([]);
+    expect(await changesOf((copy) => utimesSync(join(copy, "page"), new Date(), new Date()))).toEqual([]);
+  });
+});

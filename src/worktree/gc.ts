@@ -13,6 +13,7 @@ import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { syncFolder } from "../support/durable-file.js";
 import { manifestOf } from "./compare.js";
+import type { SnapshotInfo } from "./descriptor.js";
 import type { Layout } from "./layout.js";
 import { entriesOf } from "./manifest/manifest-reader.js";
 import { createMarks } from "./objects/marks.js";
@@ -113,6 +114,23 @@ function remove(path: string): number {
   for (const name of readdirSync(path)) bytes += statSync(join(path, name), { throwIfNoEntry: false })?.size ?? 0;
   rmSync(path, { recursive: true, force: true });
   return bytes;
+}
+
+/**
+ * Snapshots of one worktree that no snapshot of another comes from, however far back. The newest first: a crash while they
+ * are taken out leaves none without its parent.
+ */
+export function onlyOf(worktree: string, all: readonly SnapshotInfo[]): string[] {
+  const parents = new Map(all.map((each) => [each.snapshot_id, each.parent_id]));
+  const kept = new Set<string>();
+  for (const { snapshot_id, worktree_id } of all)
+    if (worktree_id !== worktree)
+      for (let id: string | null = snapshot_id; id !== null && !kept.has(id); id = parents.get(id) ?? null)
+        kept.add(id);
+  return all
+    .filter((each) => each.worktree_id === worktree && !kept.has(each.snapshot_id))
+    .map((each) => each.snapshot_id)
+    .reverse();
 }
 
 /** Takes a snapshot out of the list; its contents stay until gc finds that nothing uses them. A crash leaves it listed or not. */

@@ -15,11 +15,12 @@ interface HeadRecord {
   readonly before: string | null;
 }
 
-/** Null when nothing was taken yet. `E_STORE_CORRUPT`. */
+/** Null when nothing was taken yet, or what it stood on was removed. `E_STORE_CORRUPT`. */
 export function readHead(layout: Layout, worktree: string): string | null {
   const head = readSealedIfThere<HeadRecord>(join(layout.heads, `${worktree}.json`));
   if (head === null || head.snapshot_id === null) return null;
-  return findSnapshot(layout, head.snapshot_id) === null ? head.before : head.snapshot_id;
+  if (findSnapshot(layout, head.snapshot_id) !== null) return head.snapshot_id;
+  return head.before !== null && findSnapshot(layout, head.before) !== null ? head.before : null;
 }
 
 /** Under the guard, before the snapshot is published; durable. */

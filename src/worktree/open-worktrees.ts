@@ -9,7 +9,7 @@ import { readIgnoreRules } from "./capture/ignore-rules.js";
 import { walk } from "./capture/walk.js";
 import { checkSnapshots, repairSnapshots } from "./check.js";
 import { compare } from "./compare.js";
-import { collect, retire } from "./gc.js";
+import { collect, onlyOf, retire } from "./gc.js";
 import { readHead } from "./heads.js";
 import { type Layout, layoutOf, parseWorktreeName, prepareLayout } from "./layout.js";
 import { type Presenting, sharedCommitter, withRight } from "./locking.js";
@@ -26,7 +26,7 @@ import {
 import { type RestoredInPlace, restoreInPlace, settle } from "./restore/in-place.js";
 import { revert } from "./restore/revert.js";
 import { restoreToNew } from "./restore/to-new.js";
-import { folderOf, getSnapshot, listSnapshots, openObjects, resolveId } from "./snapshots.js";
+import { findSnapshot, folderOf, getSnapshot, listSnapshots, openObjects, resolveId } from "./snapshots.js";
 import { withCodes } from "./system-error.js";
 import { type Site, type TakeRequest, take } from "./take.js";
 import { checkTexts, parseLevel } from "./take-options.js";
@@ -72,7 +72,7 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
       onProgress?.({ files, bytes, expectedBytes });
   const headBytes = (name: string): number | null => {
     const head = readHead(layout, name);
-    return head === null ? null : getSnapshot(layout, head).bytes;
+    return head === null ? null : (findSnapshot(layout, head)?.bytes ?? null);
   };
 
   const inPlace = async (
@@ -113,11 +113,9 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
         const holdfast = needLocks();
         await settle(site, holdfast, name);
         await withRight(holdfast, record, presenting, async (right) => {
-          const all = listSnapshots(layout);
-          const parents = new Set(all.filter((each) => each.worktree_id !== name).map((each) => each.parent_id));
-          const own = all.filter((each) => each.worktree_id === name && !parents.has(each.snapshot_id));
+          const own = snapshots ? onlyOf(name, listSnapshots(layout)) : [];
           await right.commit(() => dropWorktree(layout, name), null, {});
-          if (snapshots) for (const { snapshot_id: id } of own) retire(folderOf(layout, id));
+          for (const id of own) retire(folderOf(layout, id));
         });
       },
     },

@@ -34,6 +34,26 @@ describe("TREE-9: gc", () => {
     expect(existsSync(join(root, ".holdfast/snapshots/taken", theirs.snapshot_id))).toBe(false);
   });
 
+  it("TREE-10 what other worktrees come from stays, and one whose origin was removed goes on without it", async () => {
+    scene = await openScene();
+    const { worktrees, root } = scene;
+    const first = await worktrees.take("main");
+    const second = await worktrees.take("main");
+    await worktrees.restore.toNew(second.snapshot_id, join(root, "copy"));
+    const copied = await worktrees.take("copy");
+    const third = await worktrees.take("main");
+    await worktrees.restore.toNew(third.snapshot_id, join(root, "late"));
+    await worktrees.trees.remove("main", { snapshots: true });
+    await worktrees.gc();
+    const ids = worktrees.list().map((each) => each.snapshot_id);
+    expect(ids).toEqual([first.snapshot_id, second.snapshot_id, copied.snapshot_id]);
+    expect(worktrees.trees.get("late").head).toBe(null);
+    expect(await worktrees.take("late", { onProgress: () => undefined })).toMatchObject({ parent_id: null });
+    await worktrees.trees.add("main", { path: "payload" });
+    expect(await worktrees.take("main")).toMatchObject({ parent_id: second.snapshot_id });
+    expect(await worktrees.check()).toEqual([]);
+  });
+
   it("removes nothing while a snapshot runs, and waits for it when asked to", async () => {
     scene = await openScene();
     scene.write(Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`d${at % 9}/f${at}`, `content ${at}`])));

@@ -30,7 +30,7 @@ import { hasToldRestore } from "../locking.js";
 import { pinObjects, tryMark } from "../pins.js";
 import { payloadOf, type WorktreeRecord } from "../registry.js";
 import { newSnapshotId } from "../snapshot-id.js";
-import { getSnapshot, openObjects } from "../snapshots.js";
+import { openObjects } from "../snapshots.js";
 import type { Committer, Site } from "../take.js";
 import { applyStep } from "./apply.js";
 import { type Hold, openHold, takeHold } from "./hold.js";
@@ -169,8 +169,7 @@ async function finish(
     await apply(files, hold, journal, place);
     const details = { restore_id: place.restore_id, snapshot_id: snapshotId, rescue_id: rescueId };
     const event = (await hasTold(place.restore_id)) ? null : "restore";
-    const head = getSnapshot(layout, snapshotId).snapshot_id;
-    await hold.commit(() => writeHead(layout, name, snapshotId, head), event, details);
+    await hold.commit(() => writeHead(layout, name, snapshotId, snapshotId), event, details);
     files.markApplied();
   }
   const kept = tidy(place);

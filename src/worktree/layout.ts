@@ -10,9 +10,10 @@
  *   restores/NAME/              an in-place restore under way: journal.json, steps, progress
  *   use, turnstile              kernel locks: who reads and writes objects here, and gc
  */
-import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { syncFolder } from "../support/durable-file.js";
+import { createSynced, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { readSealed, sealText } from "./sealed-file.js";
 
@@ -69,21 +70,13 @@ export function prepareLayout(layout: Layout): void {
     }
     for (const folder of ["worktrees", "heads", "caches", "taken", "staging", "restores"] as const)
       mkdirSync(layout[folder], { recursive: true });
-    writeOnce(format, sealText({ schema_version: SCHEMA_VERSION }));
+    const fresh = `${format}.${randomUUID()}.new`;
+    createSynced(fresh, Buffer.from(sealText({ schema_version: SCHEMA_VERSION })), 0o644);
+    renameSync(fresh, format); // Whole or not at all; two that come first write the same bytes.
     syncFolder(layout.base);
     syncFolder(layout.home);
   } catch (error) {
     throw ioError(error, "prepare", layout.base);
-  }
-}
-
-/** Two that come first write the same bytes. */
-function writeOnce(path: string, text: string): void {
-  const fd = openSync(path, "w", 0o644);
-  try {
-    writeSync(fd, text);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -1,7 +1,8 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
+import { retire } from "../../src/worktree/gc.js";
 import { openWorktrees } from "../../src/worktree/index.js";
 import { outlineOf } from "./scene.js";
 import { firstMark, type Interrupted, killSettling, lastPut, prepareInterrupted } from "./settling.js";
@@ -38,6 +39,7 @@ describe("TREE-8: a restore in place that was killed half way", () => {
   it("is settled in a copy of the workspace without a touch of the original", { timeout: 300_000 }, async () => {
     const root = await scene.newRoot();
     const copy = copyOf(root, "copy");
+    retireWanted(copy);
     const before = outlineOf(join(root, "payload"));
     const holdfast = await openHoldfast({ root: copy, owner: "agent:next", heart: "loop" });
     try {
@@ -50,3 +52,10 @@ describe("TREE-8: a restore in place that was killed half way", () => {
     }
   });
 });
+
+/** What was decided is carried out, also when the snapshot has been removed since. */
+function retireWanted(root: string): void {
+  const snapshots = join(root, ".holdfast/snapshots");
+  const journal = JSON.parse(readFileSync(join(snapshots, "restores/main/journal.json"), "utf8"));
+  retire(join(snapshots, "taken", (journal as { snapshot_id: string }).snapshot_id));
+}

@@ -1,5 +1,5 @@
 /** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
-import { rmdirSync, unlinkSync } from "node:fs";
+import { chmodSync, lstatSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
@@ -17,7 +17,24 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
+/** A folder that was made read-only keeps what is in it: it is opened, when that is what stands in the way. */
 async function remove(path: string): Promise<void> {
+  try {
+    await removeAll(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES" || !hasOpened(path)) throw error;
+    await removeAll(path);
+  }
+}
+
+function hasOpened(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory() || (stats.mode & 0o700) === 0o700) return false;
+  chmodSync(path, (stats.mode & 0o7777) | 0o700);
+  return true;
+}
+
+async function removeAll(path: string): Promise<void> {
   const entries = entriesIn(path);
   if (entries === null) return;
   let met = 0;

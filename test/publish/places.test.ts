@@ -53,6 +53,17 @@ describe("PUB-3: a parent that cannot be written", () => {
     return JSON.parse(stdout) as { ok: boolean; code?: string; hasFilled: boolean };
   }
 
+  it("an old tree with folders that cannot be written is removed all the same", async () => {
+    const inner = join(target, "sealed", "inner");
+    mkdirSync(inner, { recursive: true });
+    writeFileSync(join(inner, "page"), "old");
+    if (IS_ROOT) execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, dir]);
+    chmodSync(inner, 0o000);
+    chmodSync(join(target, "sealed"), 0o555);
+    expect(await publishAsOrdinaryUser()).toMatchObject({ ok: true });
+    await expectNothing();
+  }, 60_000);
+
   it("is found out before anything is staged, and once it can be written the publish works", async () => {
     mkdirSync(target);
     writeFileSync(join(target, "version"), "old");

@@ -9,14 +9,15 @@ import type { Layout } from "./layout.js";
 import { sharedCommitter, withRight } from "./locking.js";
 import { loadIndexParts } from "./objects/load-index.js";
 import { createObjectIndex } from "./objects/object-index.js";
-import { claimObjects } from "./pins.js";
+import { claimObjects, tryMark } from "./pins.js";
 import { listWorktrees, payloadOf } from "./registry.js";
 import { settle } from "./restore/in-place.js";
-import { unsettled } from "./restore/journal.js";
+import { journalOf, unsettled } from "./restore/journal.js";
 import { leftByRestores } from "./restore/to-new.js";
 import { allIds, folderOf, getSnapshot, objectFolders } from "./snapshots.js";
 import { type Committer, type Site, tidyStaging } from "./take.js";
 import { unfinishedIn, untoldIn } from "./untold.js";
+import { checkRecords } from "./verify.js";
 
 export interface Fault {
   readonly kind: "orphan" | "interrupted" | "partial" | "broken_chain" | "missing_part" | "missing_payload";
@@ -35,7 +36,7 @@ export async function checkSnapshots(layout: Layout): Promise<readonly Fault[]> 
 /** What is left after tidying. */
 export async function repairSnapshots(site: Site, holdfast: Holdfast): Promise<readonly Fault[]> {
   const { layout } = site;
-  for (const name of unsettled(layout)) await settle(site, holdfast, name);
+  for (const name of unsettled(layout)) if (!isUnderWay(layout, name)) await settle(site, holdfast, name);
   await tellAll(site, holdfast);
   await tidyStaging(layout, null);
   await removeLeftRestores(layout);
@@ -96,12 +97,23 @@ async function removeLeftRestores(layout: Layout): Promise<void> {
 }
 
 function interrupted(layout: Layout): Fault[] {
-  return unsettled(layout).map((name) => ({
-    kind: "interrupted",
-    path: join(layout.restores, name),
-    problem: `a restore of ${name} in place is not settled`,
-    repairable: true,
-  }));
+  return unsettled(layout)
+    .filter((name) => !isUnderWay(layout, name))
+    .map((name) => ({
+      kind: "interrupted",
+      path: join(layout.restores, name),
+      problem: `a restore of ${name} in place is not settled`,
+      repairable: true,
+    }));
+}
+
+/** Whoever restores in place or settles marks it by a kernel lock. Looking makes no file. */
+function isUnderWay(layout: Layout, name: string): boolean {
+  const { mark } = journalOf(layout, name);
+  if (!existsSync(mark)) return false;
+  const own = tryMark(mark);
+  own?.[Symbol.dispose]();
+  return own === null;
 }
 
 function snapshots(layout: Layout): Fault[] {
@@ -123,6 +135,7 @@ function snapshots(layout: Layout): Fault[] {
       for (const piece of manifestOf(layout, id).pieces)
         if (index.find(Buffer.from(piece, "hex")) === null)
           bad("missing_part", folder, `a piece of its manifest is missing: ${piece}`);
+      if (!existsSync(join(folder, "skipped"))) bad("missing_part", folder, "the list of what was skipped is missing");
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       bad(error.code === "E_PARTIAL_SNAPSHOT" ? "partial" : "missing_part", folder, error.message);
@@ -136,12 +149,14 @@ function snapshots(layout: Layout): Fault[] {
 }
 
 function worktrees(layout: Layout): Fault[] {
-  return listWorktrees(layout)
-    .filter((record) => !existsSync(payloadOf(layout, record)))
-    .map((record) => ({
-      kind: "missing_payload",
-      path: payloadOf(layout, record),
-      problem: `the payload of worktree ${record.worktree_id} is gone`,
-      repairable: false,
-    }));
+  const faults: Fault[] = [];
+  const bad = (kind: Fault["kind"], path: string, problem: string): void =>
+    void faults.push({ kind, path, problem, repairable: false });
+  checkRecords(layout, (_id, path, { message }) => bad("missing_part", path, message));
+  if (faults.length > 0) return faults; // Whose payload is where cannot be told of all.
+  for (const record of listWorktrees(layout)) {
+    const payload = payloadOf(layout, record);
+    if (!existsSync(payload)) bad("missing_payload", payload, `the payload of worktree ${record.worktree_id} is gone`);
+  }
+  return faults;
 }

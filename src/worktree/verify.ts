@@ -17,8 +17,9 @@ import { createMarks } from "./objects/marks.js";
 import { PACK_HEAD, RECORD_HEAD_BYTES } from "./objects/object-format.js";
 import { createObjectIndex, type ObjectIndex } from "./objects/object-index.js";
 import { type ObjectReader, openObjectReader } from "./objects/object-reader.js";
-import { readSealed } from "./sealed-file.js";
+import { readSealedIfThere } from "./sealed-file.js";
 import { allIds, folderOf, getSnapshot, objectFolders } from "./snapshots.js";
+import { systemError } from "./system-error.js";
 
 export interface Finding {
   readonly snapshot_id: string | null;
@@ -63,6 +64,7 @@ export async function verifySnapshots(layout: Layout, only: string | null, signa
   if (only === null) {
     await checker.checkPacks(index);
     checkRecords(layout, find);
+    checkCaches(layout, find);
   }
   return { ok: findings.length === 0, snapshots: ids.length, objects: checker.objects, bytes: checker.bytes, findings };
 }
@@ -101,12 +103,7 @@ function createChecker(reader: ObjectReader, find: Find) {
     },
     async checkSnapshot(folder: string, info: SnapshotInfo): Promise<void> {
       const id = info.snapshot_id;
-      if (hashOfFile(join(folder, "skipped")) !== info.skipped_hash)
-        find(
-          id,
-          join(folder, "skipped"),
-          new HoldfastError("E_STORE_CORRUPT", "it does not have the hash that the descriptor names"),
-        );
+      checkSkipped(info, join(folder, "skipped"), find);
       const manifest = readManifest(join(folder, "manifest"), info.payload_root_hash);
       let entries = 0;
       for (const entry of entriesOf(reader, manifest)) {
@@ -147,6 +144,15 @@ function createChecker(reader: ObjectReader, find: Find) {
   };
 }
 
+function checkSkipped({ snapshot_id: id, skipped_hash: hash }: SnapshotInfo, path: string, find: Find): void {
+  try {
+    if (hashOfFile(path) !== hash)
+      throw new HoldfastError("E_STORE_CORRUPT", "it does not have the hash that the descriptor names");
+  } catch (error) {
+    find(id, path, systemError(error, "read", path));
+  }
+}
+
 /** An object that is there twice is read where it was found; the other copy is looked at here. */
 function checkPlace(reader: ObjectReader, sha256: string, part: number): void {
   const [own] = reader.index.parts.slice(part, part + 1);
@@ -179,16 +185,20 @@ function firstBytes(path: string): Buffer {
   }
 }
 
-function checkRecords(layout: Layout, find: Find): void {
+/** The small files of worktrees. */
+export function checkRecords(layout: Layout, find: (snapshotId: null, path: string, error: Error) => void): void {
   for (const folder of [layout.base, layout.worktrees, layout.heads])
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       if (!name.endsWith(".json")) continue;
       try {
-        readSealed(join(folder, name));
+        readSealedIfThere(join(folder, name));
       } catch (error) {
-        find(null, join(folder, name), error);
+        find(null, join(folder, name), error as Error);
       }
     }
+}
+
+function checkCaches(layout: Layout, find: Find): void {
   for (const name of existsSync(layout.caches) ? readdirSync(layout.caches) : []) {
     const path = join(layout.caches, name);
     if (checkCache(path) === null)

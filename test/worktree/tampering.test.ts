@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/index.js";
 import { parseEntry } from "../../src/worktree/manifest/entry.js";
 import { createPackWriter } from "../../src/worktree/objects/pack-writer.js";
+import { tryMark } from "../../src/worktree/pins.js";
 import { sealText } from "../../src/worktree/sealed-file.js";
 import { filesBelow, openScene, type Scene, variedTree } from "./scene.js";
 
@@ -65,6 +66,32 @@ describe("TREE-6: verify", () => {
     expect(existsSync(join(scene.root, "copy"))).toBe(false);
     expect(filesBelow(scene.root).filter((name) => name.includes(".holdfast-"))).toEqual([]);
     expect(scene.worktrees.trees.list()).toHaveLength(1);
+  });
+});
+
+describe("TREE-10: what doctor asks", () => {
+  it("finds small files that are gone or torn, and goes on; verify does too", async () => {
+    const { snapshot_id: id } = await scene.worktrees.take("main");
+    rmSync(join(base, "taken", id, "skipped"));
+    for (const name of ["format.json", "heads/main.json", "worktrees/main.json"]) writeFileSync(join(base, name), "");
+    const found = (await scene.worktrees.check()).map(({ path }) => path.slice(base.length + 1));
+    expect(found).toEqual([`taken/${id}`, "format.json", "worktrees/main.json", "heads/main.json"]);
+    const { findings } = await scene.worktrees.verify(null);
+    expect(findings.map(({ path }) => path.slice(base.length + 1))).toEqual([
+      `taken/${id}/skipped`,
+      "format.json",
+      "worktrees/main.json",
+      "heads/main.json",
+    ]);
+  });
+
+  it("leaves a restore in place alone whose process lives", async () => {
+    mkdirSync(join(base, "restores/main"));
+    const mark = tryMark(join(base, "restores/main.mark"));
+    for (const repair of [false, true]) expect(await scene.worktrees.check({ repair })).toEqual([]);
+    mark?.[Symbol.dispose]();
+    expect(await scene.worktrees.check()).toMatchObject([{ kind: "interrupted" }]);
+    expect(await scene.worktrees.check({ repair: true })).toEqual([]);
   });
 });
 

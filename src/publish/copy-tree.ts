@@ -1,7 +1,7 @@
 /** Copies of trees for a stage: blocks are shared with the original where the file system can (reflink). */
 import { chmodSync, constants, realpathSync, statSync } from "node:fs";
 import { cp } from "node:fs/promises";
-import { sep } from "node:path";
+import { join, sep } from "node:path";
 import { invalidArgument, ioError } from "../support/errors.js";
 
 /** Contents, modes, times, links as they are. `E_INVALID_ARGUMENT` when one lies inside the other, `E_IO`. */
@@ -18,8 +18,18 @@ export async function copyTree(from: string, into: string): Promise<void> {
     });
     chmodSync(into, statSync(from).mode & 0o7777);
   } catch (error) {
-    throw ioError(error, "copy", from);
+    throw notCopyable(error as NodeJS.ErrnoException, from, into) ?? ioError(error, "copy", from);
   }
+}
+
+/** What is wrong with an entry, rather than with the disk. */
+function notCopyable({ code = "", path: at = "" }: NodeJS.ErrnoException, from: string, into: string) {
+  const path = at.startsWith(`${into}${sep}`) ? join(from, at.slice(into.length)) : at;
+  if (/^ERR_FS_CP_(FIFO_PIPE|SOCKET|UNKNOWN)$/.test(code))
+    return invalidArgument("from", `${path} is neither file nor folder nor link`);
+  if (code === "ENOENT" && path.includes("\ufffd"))
+    return invalidArgument("from", `${path} has a name that is not UTF-8, which cannot be published`);
+  return null;
 }
 
 function isInside(path: string, folder: string): boolean {

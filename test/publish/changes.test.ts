@@ -1,5 +1,16 @@
 /** What counts as a change of the private copy that a command works on: nothing that it made is thrown away as nothing. */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -52,6 +63,23 @@ describe("FENCE-6: a private copy", () => {
     expect(await changesOf((copy) => chmodSync(join(copy, "sub"), 0o700))).toEqual(["~ sub"]);
     expect(await changesOf((copy) => chmodSync(copy, 0o700))).toEqual(["~ ."]);
     expect(statSync(folder).mode & statSync(join(folder, "sub")).mode & 0o777).toBe(0o700);
+  });
+
+  it("is not made of a folder with a pipe or a name that is not UTF-8: told which, and nothing is left", async () => {
+    const pipe = join(folder, "sub", "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const changing = () => changesOf(() => expect.unreachable());
+    await expect(changing()).rejects.toMatchObject({
+      code: "E_INVALID_ARGUMENT",
+      message: expect.stringContaining(pipe),
+    });
+    rmSync(pipe);
+    writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x61, 0xff])]), "");
+    await expect(changing()).rejects.toMatchObject({
+      code: "E_INVALID_ARGUMENT",
+      message: expect.stringContaining("not UTF-8"),
+    });
+    expect(readdirSync(dir)).toEqual(["out"]);
   });
 
   it("is not published when a file was only written again, or touched", async () => {

@@ -16,6 +16,7 @@ import { type Presenting, sharedCommitter, withRight } from "./locking.js";
 import { pinObjects } from "./pins.js";
 import {
   addWorktree,
+  checkPayload,
   dropWorktree,
   ensurePayload,
   getWorktree,
@@ -101,7 +102,9 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
         parseWorktreeName(name);
         needLocks();
         if (mode !== "exclusive" && mode !== "shared") throw invalidArgument("mode", "exclusive or shared");
-        const payload = ensurePayload(resolve(layout.root, path));
+        const wanted = resolve(layout.root, path);
+        checkPayload(layout, wanted, name); // Before it is made: a refusal leaves no folder behind.
+        const payload = ensurePayload(wanted);
         return show(
           addWorktree(layout, { name, path: payload, mode, restoredFrom: null, wallMs: site.clock().wallMs }),
         );

@@ -1,6 +1,6 @@
 /** The worktrees of a workspace: a file each, outside every payload. */
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
@@ -86,10 +86,11 @@ export function checkPayload(layout: Layout, payload: string, name: string): voi
   }
 }
 
-/** Makes the folder when it is not there. */
+/** Makes the folder when it is not there. `E_INVALID_ARGUMENT` for a file, `E_IO`. */
 export function ensurePayload(payload: string): string {
   try {
     if (lstatSync(payload, { throwIfNoEntry: false }) === undefined) mkdirSync(payload, { recursive: true });
+    if (!statSync(payload).isDirectory()) throw invalidArgument("path", `${payload} is no folder`);
     return realpathSync(payload);
   } catch (error) {
     throw ioError(error, "create", payload);

@@ -1,5 +1,5 @@
-/** The first use of worktrees in a workspace, stopped at each file operation. */
-import { mkdtempSync, rmSync } from "node:fs";
+/** The first use of worktrees in a workspace, stopped at each file operation; worktrees that are refused. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -25,4 +25,24 @@ it("TREE-1: whoever is killed while it makes the folders leaves a workspace that
     rmSync(root, { recursive: true });
   }
   expect(points).toBeGreaterThan(8);
+});
+
+it("TREE-1: a worktree that is refused leaves no folder behind, least of all in another one", async () => {
+  const root = mkdtempSync(join(tmpdir(), "holdfast-refused-"));
+  const holdfast = await openHoldfast({ store: `memory:${root}`, heart: "loop" });
+  const { trees } = await openWorktrees(holdfast, { root });
+  await trees.add("main", { path: "payload" });
+  writeFileSync(join(root, "file"), "");
+  for (const [name, path] of [
+    ["main", "other"],
+    ["inner", "payload/inner"],
+    ["own", ".holdfast/own"],
+    ["file", "file"],
+  ] as const)
+    await expect(trees.add(name, { path })).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+  expect(readdirSync(root).sort()).toEqual([".holdfast", "file", "payload"]);
+  expect(readdirSync(join(root, "payload"))).toEqual([]);
+  expect(readdirSync(join(root, ".holdfast"))).toEqual(["snapshots"]);
+  await holdfast.close();
+  rmSync(root, { recursive: true });
 });

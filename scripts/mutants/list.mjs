@@ -13,6 +13,46 @@ const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only }
 
 export const MUTANTS = [
   {
+    name: "tree-removed-origin",
+    about: "a worktree goes on from a snapshot that was removed",
+    file: "src/worktree/heads.ts",
+    find: "return head.before !== null && findSnapshot(layout, head.before) !== null ? head.before : null;",
+    replace: "return head.before;",
+    tests: tree("gc", "what other worktrees come from stays"),
+  },
+  {
+    name: "tree-chain-kept",
+    about: "of what another worktree's snapshots come from only the next is kept",
+    file: "src/worktree/gc.ts",
+    find: "id !== null && !kept.has(id);",
+    replace: "id !== null && !kept.has(id) && kept.size < 2;",
+    tests: tree("gc", "what other worktrees come from stays"),
+  },
+  {
+    name: "tree-format-torn",
+    about: "the version of the formats is written in place",
+    file: "src/worktree/layout.ts",
+    find: "const fresh = `${format}.${randomUUID()}.new`;",
+    replace: "const fresh = format;",
+    tests: tree("first-use", "leaves a workspace that can be used"),
+  },
+  {
+    name: "tree-live-restore",
+    about: "doctor takes a restore in place that is under way for one that was interrupted",
+    file: "src/worktree/check.ts",
+    find: "return own === null;",
+    replace: "return own === null && false;",
+    tests: tree("tampering", "whose process lives"),
+  },
+  {
+    name: "tree-gc-turns",
+    about: "a gc that waits keeps everybody out until it is done",
+    file: "src/worktree/pins.ts",
+    find: "const isLast = leftMs <= turnMs;",
+    replace: "const isLast = leftMs > 0;",
+    tests: tree("gc", "lets others in meanwhile"),
+  },
+  {
     name: "tree-revert-done",
     about: "a revert that was killed while it tidied up does not know that it was done",
     file: "src/worktree/restore/in-place.ts",
@@ -768,6 +808,14 @@ export const MUTANTS = [
     find: "return !isOfCopying || Math.abs",
     replace: "return Math.abs",
     tests: publishing("changes", "of the same size and time"),
+  },
+  {
+    name: "publish-read-only",
+    about: "folders that cannot be written are left behind",
+    file: "src/support/remove-tree.ts",
+    find: "chmodSync(path, (stats.mode & 0o7777) | 0o700);",
+    replace: "void chmodSync;",
+    tests: publishing("places", "is removed all the same"),
   },
   {
     name: "publish-settle",

@@ -1,7 +1,8 @@
 /**
  * Who uses the objects. Everything that reads or stores objects pins all of them, before it looks whether one exists, with
  * a shared kernel lock on `use`; gc takes it whole to remove any. The system frees it when a process dies. So that a stream
- * of newcomers does not keep gc out for ever, everybody passes the turnstile first, and gc closes it while it waits.
+ * of newcomers does not keep gc out for ever, everybody passes the turnstile first, and gc closes it while it waits; but
+ * only for a turn at a time, since it may wait for a long restore and nobody else should have to.
  */
 import { closeSync, openSync } from "node:fs";
 import { sleep } from "../support/deadline.js";
@@ -12,6 +13,9 @@ import type { Layout } from "./layout.js";
 const PAUSE_MS = 5;
 /** Longer than any gc stands in the turnstile. */
 const PATIENCE_MS = 120_000;
+/** How long gc keeps newcomers out at a time, and how long it lets them in between. */
+const TURN_MS = 30_000;
+const OPEN_MS = 50;
 
 /** Until it is disposed, no object is removed. `E_STORE_UNAVAILABLE` when gc does not end. */
 export async function pinObjects({ use, turnstile }: Layout): Promise<Disposable> {
@@ -36,27 +40,48 @@ export async function pinObjects({ use, turnstile }: Layout): Promise<Disposable
 }
 
 /** Nobody else uses an object until it is disposed. `E_LOCK_CONFLICT` when somebody does for longer than `waitMs`. */
-export async function claimObjects({ use, turnstile }: Layout, waitMs: number): Promise<Disposable> {
-  const gate = openLockable(turnstile);
+export async function claimObjects(layout: Layout, waitMs: number, turnMs = TURN_MS): Promise<Disposable> {
+  for (let leftMs = waitMs; ; ) {
+    const startedAt = performance.now();
+    const isLast = leftMs <= turnMs;
+    const claim = await claimInTurn(layout, isLast ? leftMs : turnMs);
+    if (claim !== null) return claim;
+    if (isLast) throw busy();
+    await sleep(OPEN_MS);
+    leftMs = Math.max(0, leftMs - (performance.now() - startedAt));
+  }
+}
+
+/** Null when it takes longer. */
+async function claimInTurn({ use, turnstile }: Layout, waitMs: number): Promise<Disposable | null> {
+  const gate = await tryClaim(turnstile, waitMs);
+  if (gate === null) return null;
+  let claim: Disposable | null = null;
   try {
-    await until(() => tryLockExclusive(gate.fd), waitMs, busy);
-    const claim = openLockable(use);
-    try {
-      await until(() => tryLockExclusive(claim.fd), waitMs, busy);
-    } catch (error) {
-      claim[Symbol.dispose]();
-      throw error;
-    }
-    return {
-      [Symbol.dispose]() {
-        claim[Symbol.dispose]();
-        gate[Symbol.dispose]();
-      },
-    };
+    claim = await tryClaim(use, waitMs);
+  } finally {
+    if (claim === null) gate[Symbol.dispose]();
+  }
+  const claimed = claim;
+  if (claimed === null) return null;
+  return {
+    [Symbol.dispose]() {
+      claimed[Symbol.dispose]();
+      gate[Symbol.dispose]();
+    },
+  };
+}
+
+async function tryClaim(path: string, waitMs: number): Promise<Disposable | null> {
+  const claim = openLockable(path);
+  try {
+    if (await isSoWithin(waitMs, () => tryLockExclusive(claim.fd))) return claim;
   } catch (error) {
-    gate[Symbol.dispose]();
+    claim[Symbol.dispose]();
     throw error;
   }
+  claim[Symbol.dispose]();
+  return null;
 }
 
 function openLockable(path: string): Disposable & { readonly fd: number } {
@@ -80,11 +105,16 @@ function openEither(path: string): number {
 }
 
 async function until(isSo: () => boolean, waitMs: number, late: () => HoldfastError): Promise<void> {
+  if (!(await isSoWithin(waitMs, isSo))) throw late();
+}
+
+async function isSoWithin(waitMs: number, isSo: () => boolean): Promise<boolean> {
   const startedAt = performance.now();
   while (!isSo()) {
-    if (performance.now() - startedAt > waitMs) throw late();
+    if (performance.now() - startedAt > waitMs) return false;
     await sleep(PAUSE_MS);
   }
+  return true;
 }
 
 function stuck(path: string): HoldfastError {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import { openWorktrees } from "../../src/worktree/index.js";
+import { layoutOf } from "../../src/worktree/layout.js";
+import { claimObjects, pinObjects } from "../../src/worktree/pins.js";
 import { canMount } from "../can-mount.js";
 import { openScene, outlineOf, type Scene } from "./scene.js";
 
@@ -69,6 +71,20 @@ describe("TREE-9: gc", () => {
     expect(await meanwhile).toMatchObject({ code: "E_LOCK_CONFLICT" });
     expect(await waited).toMatchObject({ folders: 0 });
     expect(await worktrees.verify(taken.snapshot_id)).toMatchObject({ ok: true });
+  });
+
+  it("a gc that waits long lets others in meanwhile", async () => {
+    scene = await openScene();
+    const layout = layoutOf(scene.root);
+    const pin = await pinObjects(layout);
+    let isOver = false;
+    const waiting = claimObjects(layout, 30_000, 40).finally(() => {
+      isOver = true;
+    });
+    for (let time = 0; time < 3; time += 1) (await pinObjects(layout))[Symbol.dispose]();
+    expect(isOver).toBe(false);
+    pin[Symbol.dispose]();
+    (await waiting)[Symbol.dispose]();
   });
 
   it("TREE-10 what a crash left is reported, and tidied by repair", async () => {

@@ -32,8 +32,8 @@ export const MUTANTS = [
     name: "tree-format-torn",
     about: "the version of the formats is written in place",
     file: "src/worktree/layout.ts",
-    find: "const fresh = `${format}.${randomUUID()}.new`;",
-    replace: "const fresh = format;",
+    find: "const fresh = `$",
+    replace: "const fresh = format || `$",
     tests: tree("first-use", "leaves a workspace that can be used"),
   },
   {

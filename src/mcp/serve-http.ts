@@ -26,7 +26,8 @@ export async function serveHttp(runs: Runs, port: number, onError: (error: Error
   const http = createHttpServer((message, response) => {
     const why = guard?.refusal(message.headers.host, message.headers.origin) ?? null;
     if (why !== null) return refuse(response, 403, why);
-    if (new URL(message.url ?? "/", `http://${LOOPBACK}`).pathname !== PATH) return refuse(response, 404, "not here");
+    // Looked at as text: what makes no URL, such as `//`, is nothing to fall over.
+    if (message.url?.split("?", 1)[0] !== PATH) return refuse(response, 404, "not here");
     void answer(message, response);
   });
   const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -40,6 +41,7 @@ export async function serveHttp(runs: Runs, port: number, onError: (error: Error
   };
   http.keepAliveTimeout = KEEP_ALIVE_MS;
   const own = await listen(http, port);
+  http.on("error", onError);
   guard = createGuard(own);
   return {
     url: `http://${LOOPBACK}:${own}${PATH}`,

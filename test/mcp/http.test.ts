@@ -1,5 +1,6 @@
 /** MCP-1: the server over HTTP on the loopback, to official clients of both revisions. */
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Runs } from "../../src/mcp/runs.js";
 import { type HttpFace, serveHttp } from "../../src/mcp/serve-http.js";
@@ -28,6 +29,17 @@ function status(headers: Record<string, string>, path = "/mcp", method = "POST")
       response.resume().once("end", () => resolve(response.statusCode));
     });
     sent.once("error", reject).end(method === "POST" ? body : undefined);
+  });
+}
+
+/** The first line of the answer to a request as these bytes, which no client would send. */
+function answerTo(target: string): Promise<string> {
+  const { hostname, host, port } = new URL(face.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+    );
+    socket.once("data", (bytes) => resolve(String(bytes).split("\r\n", 1)[0] ?? "")).once("error", reject);
   });
 }
 
@@ -107,5 +119,12 @@ describe("MCP-1: over HTTP", () => {
       expect([bad, await status({ origin: bad })]).toEqual([bad, 403]);
     expect(await status({ host: "evil.example" }, "/mcp", "GET")).toBe(403);
     expect(await status({}, "/")).toBe(404);
+  });
+
+  it("goes on when it is asked for what makes no URL: a picture on any page could ask", async () => {
+    const one = await scene.http(face.url, "one", "2026-07-28");
+    const { run } = await one.data("lock_acquire", { paths: ["a.ts"] });
+    for (const target of ["//", "http://", "/mcp//", "*"]) expect(await answerTo(target)).toMatch(/^HTTP\/1.1 40[04] /);
+    expect((await one.data("lock_release", { run })).released).toHaveLength(1);
   });
 });

@@ -32,9 +32,9 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   call(args: z.infer<Input>, call: Call): Promise<Answer>;
 }
 
-/** Keeps the type of the arguments while the tool is written down. */
+/** Keeps the type of the arguments while the tool is written down. Every tool takes `run`, so that any call renews. */
 export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
-  return tool as unknown as Tool;
+  return { ...tool, input: z.strictObject({ run, ...tool.input.shape }) } as unknown as Tool;
 }
 
 /** The longest wait of a call: some clients give up soon after. */

@@ -56,6 +56,11 @@ describe("MCP-1: the list of tools", () => {
     }
   });
 
+  it("takes the run in every call: an agent that was told its run gives it everywhere, and any call renews", () => {
+    for (const { name, inputSchema } of list.tools)
+      expect([name, inputSchema.properties.run]).toEqual([name, expect.objectContaining({ type: "string" })]);
+  });
+
   it("STALE-6, POL-5: offers no way to break a lock, to approve, or to change the policy", () => {
     const words = JSON.stringify(
       list.tools.map(({ name, inputSchema }) => [name, Object.keys(inputSchema.properties)]),

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { issueKey } from "../../board/issue.js";
 import { ISSUE, issueText } from "../issues.js";
-import { type Answer, type Call, DEFAULT_TTL_S, defineTool, FLAG, run, ttlS, waitS } from "../tool.js";
+import { type Answer, type Call, DEFAULT_TTL_S, defineTool, FLAG, ttlS, waitS } from "../tool.js";
 import { tellingOfTheWait } from "../waiting.js";
 
 interface Wanted {
@@ -21,7 +21,6 @@ export const issueClaim = defineTool({
     labels: z.array(z.string()).optional(),
     wait_s: waitS,
     ttl_s: ttlS,
-    run,
   }),
   output: { claimed: FLAG, issue: ISSUE },
   async call(args, call): Promise<Answer> {
@@ -32,11 +31,13 @@ export const issueClaim = defineTool({
         text: "Nothing can be begun now: issue_list shows what is there and what it waits for.",
       };
     const { issue, token } = got;
-    if (call.signal.aborted) {
-      await call.run.board.release(issue.id, { token });
-      throw call.signal.reason;
+    try {
+      call.signal.throwIfAborted();
+      await call.run.holdings.addClaim(issue.id, issueKey(issue.id), token);
+    } catch (error) {
+      await call.run.board.release(issue.id, { token }).catch(() => undefined);
+      throw error;
     }
-    await call.run.holdings.addClaim(issue.id, issueKey(issue.id), token);
     const words =
       "Claimed. Any call renews it; close it with issue_update, state done, or give it back with state ready.";
     return { data: { claimed: true, issue }, text: `${words}\n${issueText(issue)}` };

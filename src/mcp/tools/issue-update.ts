@@ -4,7 +4,7 @@ import type { Issue } from "../../board/board.js";
 import { ISSUE_STATES, type IssuePatch, type IssueState, PRIORITIES, parseIssueId } from "../../board/issue.js";
 import { ISSUE, issueText } from "../issues.js";
 import type { Run } from "../run.js";
-import { defineTool, run } from "../tool.js";
+import { defineTool } from "../tool.js";
 
 const SENT_BACK: readonly IssueState[] = ["ready", "backlog"];
 
@@ -19,7 +19,6 @@ export const issueUpdate = defineTool({
     priority: z.enum(PRIORITIES).optional(),
     add_labels: z.array(z.string()).optional(),
     remove_labels: z.array(z.string()).optional(),
-    run,
   }),
   output: { issue: ISSUE },
   async call({ id, state, priority, add_labels: addLabels, remove_labels: removeLabels }, { run: own }) {

@@ -1,14 +1,14 @@
 /** From reading to writing and back. */
 import * as z from "zod";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
-import { defineTool, run, waitS } from "../tool.js";
+import { defineTool, waitS } from "../tool.js";
 import { tellingOfTheWait } from "../waiting.js";
 
 export const lockConvert = defineTool({
   name: "lock_convert",
   description: "Change a lock you hold: upgradeable to write, or write to read.",
   purpose: "held",
-  input: z.strictObject({ key: z.string(), to: z.enum(["read", "write"]), wait_s: waitS, run }),
+  input: z.strictObject({ key: z.string(), to: z.enum(["read", "write"]), wait_s: waitS }),
   output: { grants: OWN_GRANTS },
   async call({ key, to, wait_s: wait = 0 }, call) {
     const { holdings } = call.run;

@@ -1,6 +1,6 @@
 /** Giving locks back. */
 import * as z from "zod";
-import { defineTool, keys, LIST, run } from "../tool.js";
+import { defineTool, keys, LIST } from "../tool.js";
 import { namedKeys } from "../wanted-keys.js";
 import { listed } from "../words.js";
 
@@ -9,7 +9,7 @@ export const lockRelease = defineTool({
   description: "Give locks back; without arguments all you hold.",
   purpose: "held",
   isIdempotent: true,
-  input: z.strictObject({ paths: keys, keys, run }),
+  input: z.strictObject({ paths: keys, keys }),
   output: { released: LIST },
   async call(args, { run: { holdings }, run: own }) {
     const isAll = args.keys === undefined && args.paths === undefined;

@@ -1,14 +1,14 @@
 /** What the run holds, renewed. */
 import * as z from "zod";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
-import { defineTool, run, ttlS } from "../tool.js";
+import { defineTool, ttlS } from "../tool.js";
 
 export const lockRenew = defineTool({
   name: "lock_renew",
   description: "Renew and list all you hold, and learn what you lost. Any other call renews too.",
   purpose: "held",
   isIdempotent: true,
-  input: z.strictObject({ ttl_s: ttlS, run }),
+  input: z.strictObject({ ttl_s: ttlS }),
   output: { grants: OWN_GRANTS },
   async call(args, { run: { holdings } }) {
     await holdings.renewAll(args.ttl_s === undefined ? undefined : args.ttl_s * 1_000);

@@ -1,7 +1,7 @@
 /** The locks that the policy names for an operation, taken. */
 import * as z from "zod";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
-import { DEFAULT_TTL_S, defineTool, run, ttlS, waitS } from "../tool.js";
+import { DEFAULT_TTL_S, defineTool, ttlS, waitS } from "../tool.js";
 import { tellingOfTheWait } from "../waiting.js";
 
 export const operationBegin = defineTool({
@@ -16,7 +16,6 @@ export const operationBegin = defineTool({
     approval: z.string().optional().describe("token a person gave you"),
     wait_s: waitS,
     ttl_s: ttlS,
-    run,
   }),
   output: { grants: OWN_GRANTS },
   async call({ operation, ids = {}, objects, approval, wait_s: wait = 0, ttl_s: ttl = DEFAULT_TTL_S }, call) {

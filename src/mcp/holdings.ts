@@ -9,7 +9,7 @@ import type { DetachedLease } from "../lease/detached-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import type { GrantRecord } from "../lock/grant.js";
-import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { HoldfastError } from "../support/errors.js";
 
 /** What was taken together, under one token. */
 interface Holding {
@@ -54,6 +54,14 @@ export class Holdings {
 
   get issues(): readonly string[] {
     return this.#all.flatMap(({ issue }) => issue ?? []);
+  }
+
+  /** Nothing is held, or all of it has run out. By the time since boot: a clock that is set ends no lease. */
+  get hasLapsed(): boolean {
+    const nowMs = this.#nowMs();
+    return this.#all.every(({ lease, renewedAtMs }) =>
+      lease.grants.every(({ lease_duration_s }) => nowMs - renewedAtMs > lease_duration_s * 1_000),
+    );
   }
 
   /** Takes charge of a lease that was just acquired, unless nobody waits for it any more. */
@@ -114,7 +122,12 @@ export class Holdings {
   /** After a conversion: the records as they are now. */
   async reread(key: string): Promise<void> {
     const holding = this.#holdingOf(key);
-    holding.lease = await this.#holdfast.reattach(holding.lease.keys, holding.token);
+    try {
+      holding.lease = await this.#holdfast.reattach(holding.lease.keys, holding.token);
+    } catch (error) {
+      if (!isLoss(error)) throw error;
+      await this.#keepTheLiving(holding, undefined); // Another key that was taken with it is lost.
+    }
   }
 
   /** Gives locks back, all of them without keys. `E_LOCK_NOT_HELD` before anything is released when one is not held. */
@@ -158,7 +171,7 @@ export class Holdings {
       await holding.lease.renew(ttlMs);
       holding.renewedAtMs = sentAtMs;
     } catch (error) {
-      if (!(error instanceof HoldfastError) || !LOSS.has(error.code)) return; // The store is away; what the call does will say so.
+      if (!isLoss(error)) return; // The store is away; what the call does will say so.
       await this.#keepTheLiving(holding, ttlMs);
     }
   }
@@ -171,8 +184,8 @@ export class Holdings {
         await (await this.#holdfast.reattach(key, holding.token)).renew(ttlMs);
         living.push(key);
       } catch (error) {
-        if (!(error instanceof HoldfastError) || !LOSS.has(error.code)) living.push(key);
-        else this.#lose(holding, key, error.code);
+        if (isLoss(error)) this.#lose(holding, key, error.code);
+        else living.push(key);
       }
     }
     await this.#keep(holding, living);
@@ -191,7 +204,7 @@ export class Holdings {
       await this.#keep(holding, rest);
       return keys;
     } catch (error) {
-      if (!isHoldfastError(error) || !LOSS.has(error.code)) throw error;
+      if (!isLoss(error)) throw error;
       if (keys.length === 1) {
         for (const key of keys) this.#lose(holding, key, error.code);
         await this.#keep(holding, rest);
@@ -211,4 +224,8 @@ export class Holdings {
   #nowMs(): number {
     return this.#holdfast.home.clock().bootMs;
   }
+}
+
+function isLoss(error: unknown): error is HoldfastError {
+  return error instanceof HoldfastError && LOSS.has(error.code);
 }

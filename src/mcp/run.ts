@@ -19,7 +19,7 @@ export class Run {
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #board: Board | undefined;
-  #lastCallMs = Date.now();
+  #lastCallMs: number;
 
   constructor(handle: string, workspace: Workspace, holdfast: Holdfast) {
     const { policy, deployment } = workspace.config;
@@ -31,6 +31,7 @@ export class Run {
       ...(deployment === undefined ? {} : { deployment }),
     });
     this.#workspace = workspace;
+    this.#lastCallMs = this.#nowMs();
   }
 
   get board(): Board {
@@ -47,14 +48,14 @@ export class Run {
 
   /** True when it holds nothing and has not been heard of for so long. */
   isIdle(forMs: number): boolean {
-    const isQuiet = this.#underWay.size === 0 && Date.now() - this.#lastCallMs > forMs;
-    return isQuiet && this.holdings.grants.every((grant) => Date.parse(grant.lease_expires_at) < Date.now());
+    const isQuiet = this.#underWay.size === 0 && this.#nowMs() - this.#lastCallMs > forMs;
+    return isQuiet && this.holdings.hasLapsed;
   }
 
   /** Does a call of the agent: renews what it holds first, and ends with the run. */
   async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#closing.signal.throwIfAborted();
-    this.#lastCallMs = Date.now();
+    this.#lastCallMs = this.#nowMs();
     const both = AbortSignal.any([signal, this.#closing.signal]);
     const doing = this.holdings.renewDue().then(() => work(both));
     this.#underWay.add(doing);
@@ -62,7 +63,7 @@ export class Run {
       return await doing;
     } finally {
       this.#underWay.delete(doing);
-      this.#lastCallMs = Date.now();
+      this.#lastCallMs = this.#nowMs();
     }
   }
 
@@ -82,6 +83,10 @@ export class Run {
     } catch {
       // Lost, or the store is away: the claim ends with this process.
     }
+  }
+
+  #nowMs(): number {
+    return this.holdfast.home.clock().bootMs;
   }
 
   #root(why: string): string {

@@ -1,7 +1,7 @@
 /** MCP-1: the server over HTTP on the loopback, to official clients of both revisions. */
 import { request } from "node:http";
 import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Runs } from "../../src/mcp/runs.js";
 import { type HttpFace, serveHttp } from "../../src/mcp/serve-http.js";
 import { PATIENTLY, type Revision, Scene } from "./scene.js";
@@ -119,6 +119,22 @@ describe("MCP-1: over HTTP", () => {
       expect([bad, await status({ origin: bad })]).toEqual([bad, 403]);
     expect(await status({ host: "evil.example" }, "/mcp", "GET")).toBe(403);
     expect(await status({}, "/")).toBe(404);
+  });
+
+  it("STALE-8: a clock that is set ends no run, and what it holds stays", async () => {
+    const [one, two] = [
+      await scene.http(face.url, "one", "2026-07-28"),
+      await scene.http(face.url, "two", "2026-07-28"),
+    ];
+    const { run } = await one.data("lock_acquire", { paths: ["a.ts"] });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 24 * 3_600_000 });
+    try {
+      expect((await two.data("lock_status", { path: "a.ts" })).holders).toHaveLength(1);
+      expect((await one.data("lock_status", { path: "a.ts", run })).holders).toHaveLength(1);
+      expect((await one.data("lock_release", { run })).released).toEqual(["path/a.ts"]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("goes on when it is asked for what makes no URL: a picture on any page could ask", async () => {

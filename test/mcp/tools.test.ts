@@ -1,6 +1,7 @@
 /** MCP-1: what the tools answer, to official clients in this process. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Runs } from "../../src/mcp/runs.js";
+import { issueClaim } from "../../src/mcp/tools/issue-claim.js";
 import { Policies } from "../../src/policy/index.js";
 import { type Agent, PATIENTLY, Scene } from "./scene.js";
 
@@ -64,6 +65,15 @@ describe("MCP-1: locks", () => {
     expect((await one.data("lock_convert", { key: "doc", to: "write" })).grants).toMatchObject([{ mode: "write" }]);
     expect((await one.data("lock_convert", { key: "doc", to: "read" })).grants).toMatchObject([{ mode: "read" }]);
     expect(await two.data("lock_acquire", { keys: ["doc"], mode: "read" })).toMatchObject({ ok: true });
+  });
+
+  it("are converted though another that was taken with them is lost", async () => {
+    const admin = await scene.library("admin:ann");
+    await one.data("lock_acquire", { keys: ["doc", "other"], mode: "upgradeable" });
+    await admin.break("other", { reason: "test" });
+    const { grants, lost } = await one.data("lock_convert", { key: "doc", to: "write" });
+    expect([grants, lost]).toMatchObject([[{ key: "doc", mode: "write" }], [{ key: "other" }]]);
+    expect(key((await one.data("lock_renew")).grants)).toEqual(["doc"]);
   });
 
   it("are waited for with word of how it goes, and had when they are free", async () => {
@@ -211,6 +221,18 @@ describe("MCP-1: the board", () => {
     expect((await one.data("issue_claim")).issue.id).toBe("2");
     expect((await one.data("issue_update", { id: "2", state: "ready" })).issue).toMatchObject({ claim: null });
     expect((await one.data("lock_list")).locks).toEqual([]);
+  });
+
+  it("a claim that the run cannot keep is given back, not left to run out", async () => {
+    await two.data("issue_add", { title: "first" });
+    const runs = scene.runs(true);
+    const call = { signal: new AbortController().signal, progress: async () => undefined };
+    const claiming = runs.during(undefined, "take", "three", (run) => {
+      vi.spyOn(run.holdings, "addClaim").mockRejectedValue(new Error("the store is away"));
+      return issueClaim.call({}, { run, ...call });
+    });
+    await expect(claiming).rejects.toThrow("the store is away");
+    expect(await two.data("issue_claim")).toMatchObject({ claimed: true });
   });
 
   it("whoever lost a claim is refused once before it may change the issue as anybody may", async () => {

@@ -122,9 +122,24 @@ describe("HOOK-1: hook install", () => {
   it("refuses a file that is no JSON, and leaves it as it is", () => {
     const before = file(".gemini/settings.json", '{ "a": ');
     expect(() => put(hooks("gemini"))).toThrow(/settings\.json: is no JSON \(line 1\)/);
+    const windows = file(".claude/settings.json", '{\n  "folder": "C:\\projects"\n}\n');
+    expect(() => put(hooks("claude"))).toThrow(/settings\.json: is no JSON \(line 2\)/);
+    expect(read(".claude/settings.json")).toBe(windows);
     file(".codex/hooks.json", '{ "hooks": [] }');
     expect(() => put(hooks("codex"))).toThrow(/hooks is to be an object/);
     expect(read(".gemini/settings.json")).toBe(before);
+  });
+
+  it("writes nothing over what was changed while somebody thought about the question", () => {
+    const plan = new ChangePlan(root);
+    plan.put(agentsPagePart);
+    plan.put(hooks("claude"));
+    const theirs = file(".claude/settings.json", '{ "model": "another" }\n');
+    expect(() => plan.apply()).toThrow(expect.objectContaining({ code: "E_REVISION_CONFLICT" }));
+    expect(read(".claude/settings.json")).toBe(theirs);
+    expect(existsSync(join(root, "AGENTS.md"))).toBe(false);
+    put(agentsPagePart, hooks("claude"));
+    expect(read(".claude/settings.json")).toContain('"model": "another"');
   });
 
   it("adds and takes out again without the copy, whatever JSON there was", () => {

@@ -98,8 +98,17 @@ export class ChangePlan {
     });
   }
 
-  /** Each file is replaced in one step; what was before is kept first. */
+  /**
+   * Each file is replaced in one step; what was before is kept first. `E_REVISION_CONFLICT`, and nothing is written, when
+   * one of them is not any more as it was planned on: a person may have thought about the question for long.
+   */
   apply(): void {
+    for (const { path, before } of this.#changed)
+      if (readText(path) !== before)
+        throw new HoldfastError("E_REVISION_CONFLICT", `${path} was changed meanwhile; nothing was written`, {
+          details: { path },
+          next: ["Do it again: it starts from what is there now."],
+        });
     if (this.#changed.length > 0) writeKept(this.#root, this.#kept);
     for (const file of this.#changed) replace(file);
   }

@@ -156,8 +156,13 @@ class Reader {
     SCALAR.lastIndex = this.#at;
     const found = SCALAR.exec(this.#text)?.[0];
     if (found === undefined) throw this.#wrong();
-    this.#at += found.length;
-    return JSON.parse(found) as unknown;
+    try {
+      const value = JSON.parse(found) as unknown;
+      this.#at += found.length;
+      return value;
+    } catch {
+      throw this.#wrong(); // A text with an escape that JSON does not know, such as "C:\projects".
+    }
   }
 
   #skip(): void {

@@ -18,7 +18,7 @@ import type { AcquireOptions } from "../lease/options.js";
 import { findHeld } from "../lease/presented.js";
 import { contentionReport } from "../lock/contention.js";
 import type { Grant } from "../lock/grant.js";
-import { isWithin, type Key, parseKey } from "../lock/key.js";
+import { isWithin, type Key, MAX_KEYS, parseKey } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
 import { remainingMs } from "../lock/time.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
@@ -69,6 +69,7 @@ export class RunLocks {
     for (let look = 1; ; look++) {
       const { missing, presenting } = await this.#whatIsMissing(withoutCovered(keys));
       if (missing.length === 0) return;
+      if (missing.length > MAX_KEYS) throw tooMany(missing.length);
       try {
         await this.#acquire(missing, { presenting, metadata: { hook: this.#place.run.owner } });
         return;
@@ -90,12 +91,16 @@ export class RunLocks {
     this.#files.forget([tree], lease.token);
   }
 
-  /** Renews what is not fresh. What is lost already is none of our business: the next write asks anew. */
+  /**
+   * Renews what is not fresh, a sub-agent also what its run holds: the run waits for it meanwhile, and tells nothing. What
+   * is lost already is none of our business: the next write asks anew.
+   */
   async renew(): Promise<void> {
-    const { home } = this.#place.holdfast;
-    const hashes = new Set(this.#ownTokens().map((each) => hashLeaseToken(each.lease_token)));
-    if (hashes.size === 0) return;
-    const keys = new Set(this.#ownTokens().map((each) => parseKey(each.resource)));
+    const { holdfast, run } = this.#place;
+    const { home } = holdfast;
+    const tokens = [...this.#ownTokens(), ...(isSubAgent(run) ? this.#keptFor([run.main]) : [])];
+    const hashes = new Set(tokens.map((each) => hashLeaseToken(each.lease_token)));
+    const keys = new Set(tokens.map((each) => parseKey(each.resource)));
     for (const key of keys) {
       const { grants } = await home.store.reader.inspect(key, [...hashes]);
       await this.#renew(grants.filter((grant) => grant.resource === key && hashes.has(grant.tokenHash)));
@@ -140,23 +145,23 @@ export class RunLocks {
   async #whatIsMissing(keys: readonly Key[]): Promise<{ missing: Key[]; presenting: string[] }> {
     const missing: Key[] = [];
     const presenting = new Set<string>();
+    const tokens = new Map(this.#tokens().map((each) => [hashLeaseToken(each.lease_token), each]));
     for (const key of keys) {
-      const here = await this.#look(key);
+      const here = await this.#look(key, tokens);
       const lender = here.lent.find((grant) => isWithin(key, grant.resource))?.owner;
       const wanted = lender === undefined ? key : lentKey(lender, key);
-      const there = lender === undefined ? here : await this.#look(wanted);
+      const there = lender === undefined ? here : await this.#look(wanted, tokens);
       const inTheWay = lender === undefined ? await this.#borrowers(this.#place.run.owner, key) : there.others;
       if (inTheWay.length > 0) throw this.#conflict(key, inTheWay);
       if (there.others.length === 0 && there.own.some((grant) => isWithin(wanted, grant.resource))) continue;
       missing.push(wanted);
-      for (const { tokenHash } of there.own) presenting.add(there.tokens.get(tokenHash)?.lease_token ?? "");
+      for (const { tokenHash } of there.own) presenting.add(tokens.get(tokenHash)?.lease_token ?? "");
     }
     return { missing, presenting: [...presenting] };
   }
 
   /** What is alive around a key: the run's own, what it works under, and what is neither. */
-  async #look(key: Key) {
-    const tokens = new Map(this.#tokens().map((each) => [hashLeaseToken(each.lease_token), each]));
+  async #look(key: Key, tokens: ReadonlyMap<string, FoundToken>) {
     const lenders = this.#lenders();
     const { grants } = await this.#place.holdfast.home.store.reader.inspect(key, [...tokens.keys()]);
     const live = grants.filter((grant) => this.#isLive(grant));
@@ -166,7 +171,6 @@ export class RunLocks {
       tokens.has(grant.tokenHash) ? !isOwn(grant) : this.#isOfOwnServer(grant);
     const isWrite = ({ mode, permits }: Grant): boolean => mode === "write" && permits === null;
     return {
-      tokens,
       own: live.filter((grant) => isOwn(grant) && isWrite(grant)),
       lent: live.filter((grant) => isLent(grant) && isWrite(grant)),
       others: live.filter((grant) => !isOwn(grant) && !isLent(grant)),
@@ -259,6 +263,13 @@ export class RunLocks {
 
 function isOfFiles({ resource }: FoundToken): boolean {
   return isWithin(resource, FILES) || resource.startsWith(LENT);
+}
+
+function tooMany(count: number): HoldfastError {
+  return new HoldfastError("E_INVALID_ARGUMENT", `${count} files at once are more than ${MAX_KEYS}`, {
+    details: { field: "files" },
+    next: [`Do it in parts, of at most ${MAX_KEYS} files each.`],
+  });
 }
 
 /** Of a file that the lender holds, for one who works for it. */

@@ -150,6 +150,31 @@ describe("HOOK-1: the life of a run", () => {
     }
   });
 
+  it("a sub-agent's activity renews what its run holds: the run waits for it", async () => {
+    const [main, owner] = ["agent:claude-waits", "agent:claude-waits/sub"];
+    expect((await write("waits", "src/waits.ts")).exit).toBe(0);
+    const [first] = (await library.inspect("path/src/waits.ts")).grants;
+    const holdfast = await openHoldfast({ root, owner, heart: "loop" });
+    try {
+      const place = { holdfast, env, run: { owner, main }, pid: null, ttl: undefined, wait: undefined };
+      await new RunLocks({ ...place, renewBelow: 1 }).renew();
+      const [now] = (await library.inspect("path/src/waits.ts")).grants;
+      expect(now?.lock_id).toBe(first?.lock_id);
+      expect(now?.last_renewed_at).not.toBe(first?.last_renewed_at);
+    } finally {
+      await holdfast.close();
+    }
+    await event("waits", "SessionEnd");
+  });
+
+  it("says what to do with more files than one request takes", async () => {
+    const many = Array.from({ length: 65 }, (_, at) => `many/${at}`);
+    const { exit, stderr } = await shell("many", `touch ${many.join(" ")}`);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining("Do it in parts, of at most 64 files each.")]);
+    expect((await shell("many", `touch ${many.slice(1).join(" ")}`)).exit).toBe(0);
+    await event("many", "SessionEnd");
+  });
+
   it("a lapsed lease is anybody's, and its run asks anew", async () => {
     await write("asleep", "src/lapsed.ts", { ttl: "1s" });
     await expect

@@ -25,8 +25,9 @@ export function toolIntent(tool: string, input: Fields, cwd: string): Intent {
 
 function patchOf(input: Fields): string | null {
   for (const name of ["command", "input", "patch"]) {
-    const text = wordsOf(input[name]);
-    if (text?.includes("*** Begin Patch")) return text;
+    const value = input[name];
+    const text = (Array.isArray(value) ? value : [value]).find((word) => String(word).includes("*** Begin Patch"));
+    if (typeof text === "string") return text;
   }
   return null;
 }
@@ -37,11 +38,11 @@ function commandOf(input: Fields): string {
   return text;
 }
 
-/** Some clients give words instead of a line: `["bash", "-lc", "…"]`. */
+/** Some clients give words instead of a line: `["bash", "-lc", "…"]`. No shell looks into those. */
 function wordsOf(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (!Array.isArray(value) || !value.every((word) => typeof word === "string")) return null;
-  return (value as string[]).map((word, at) => (at === value.length - 1 ? quoted(word) : word)).join(" ");
+  return (value as string[]).map(quoted).join(" ");
 }
 
 function quoted(word: string): string {

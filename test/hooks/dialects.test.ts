@@ -109,6 +109,8 @@ describe("HOOK-1: Codex", () => {
     const expected = ["/w/src/api.ts", "/w/src/new name.ts", "/w/old.ts", "/w/from.ts", "/w/docs/to.ts"];
     expect(call(command)).toEqual(expected);
     expect(call(["bash", "-lc", command])).toEqual(expected);
+    expect(call(["bash", "-c", "rm 'a b'", "name"])).toEqual(["/w/a b"]);
+    expect(call(["rm", "a b", "c*"])).toEqual(["/w/a b", "/w/c*"]);
   });
 
   it("refuses a patch that names no file", () => {

@@ -14,6 +14,7 @@ describe("HOOK-1: files in shell commands", () => {
     ["echo x >>a.txt 2>&1", ["/w/a.txt"]],
     ["make 2> err.log 1>out.log", ["/w/err.log", "/w/out.log"]],
     ["make &> all.log", ["/w/all.log"]],
+    ["make >& all.log && make >&2", ["/w/all.log"]],
     ["cat < in.txt >| out.txt", ["/w/out.txt"]],
     ["cat <<EOF > 'my file.md'\nrm -rf /w/src > b\nEOF\ntouch c", ["/w/my file.md", "/w/c"]],
     ["cat <<-'END' | tee -a log.txt\n\tx > y\n\tEND", ["/w/log.txt"]],
@@ -32,6 +33,7 @@ describe("HOOK-1: files in shell commands", () => {
     ["cd src && touch a && cd .. && touch b", ["/w/src/a", "/w/b"]],
     ["cd $DIR && touch a; touch /abs", ["/abs"]],
     ["sudo env A=1 rm x", ["/w/x"]],
+    ["timeout -k 5 1.5m nice -n 5 rm x", ["/w/x"]],
     ["A=1 tee x < y", ["/w/x"]],
     ['bash -lc "echo hi > inner.txt"', ["/w/inner.txt"]],
     ["if true; then rm x; fi", ["/w/x"]],
@@ -39,6 +41,8 @@ describe("HOOK-1: files in shell commands", () => {
     ["git checkout -- src/a.ts", ["/w/src/a.ts"]],
     ["git restore --source HEAD~1 a.ts", ["/w/a.ts"]],
     ["git restore --staged a.ts", []],
+    ["git -C a -c x=y -C b rm old.ts /abs", ["/w/a/b/old.ts", "/abs"]],
+    ["git -C $DIR checkout -- old.ts", []],
     ["git rm old.ts", ["/w/old.ts"]],
     ['echo "$X" > "$OUT/file"', []],
     ["rm $(cat list) known", ["/w/known"]],
@@ -51,8 +55,9 @@ describe("HOOK-1: files in shell commands", () => {
   it("expands a pattern in the last part, and is coarse about one further up", () => {
     const dir = mkdtempSync(join(tmpdir(), "holdfast-shell-"));
     try {
-      for (const name of ["a.ts", "b.ts", "c.md"]) writeFileSync(join(dir, name), "");
+      for (const name of ["a.ts", "b.ts", "c.md", ".env.ts"]) writeFileSync(join(dir, name), "");
       expect([...files("rm *.ts", dir)].sort()).toEqual([join(dir, "a.ts"), join(dir, "b.ts")]);
+      expect(files("rm .*.ts", dir)).toEqual([join(dir, ".env.ts")]);
       expect(files("rm src/*/x.ts", dir)).toEqual([join(dir, "src")]);
       expect(files("rm '*.ts'", dir)).toEqual([join(dir, "*.ts")]);
     } finally {

@@ -12,7 +12,9 @@ import { isForPeople } from "./holdfast-commands.js";
 import { type SimpleCommand, simpleCommands, type Word } from "./words.js";
 
 /** Words in front of a command that change nothing about what it writes. */
-const PREFIXES = new Set(["sudo", "env", "command", "nohup", "time", "exec", "nice", "then", "do", "else", "!", "{"]);
+const PREFIXES = new Set("sudo env command nohup time timeout exec nice stdbuf then do else ! {".split(" "));
+/** `timeout 30s`, `nice -n 5`. */
+const AMOUNT = /^\d[\d.]*[smhd]?$/;
 const SHELLS = new Set(["sh", "bash", "dash", "zsh"]);
 const NOT_FILES = /^\/dev\/(null|stdout|stderr|tty|fd\/.*)$/;
 /** `bash -c "bash -c …"` ends somewhere. */
@@ -52,7 +54,7 @@ function withoutPrefixes(words: readonly Word[]): readonly Word[] {
   let at = 0;
   while (at < words.length) {
     const text = words[at]?.text ?? "";
-    const isFlagOfPrefix = at > 0 && text.startsWith("-");
+    const isFlagOfPrefix = at > 0 && (text.startsWith("-") || AMOUNT.test(text));
     if (!PREFIXES.has(text) && !isFlagOfPrefix && !/^[A-Za-z_]\w*=/.test(text)) break;
     at++;
   }
@@ -146,7 +148,7 @@ function filesOf({ text, isPattern, isUnknown }: Word, folder: string | null): s
   return isPattern ? matching(path) : [path];
 }
 
-/** What a pattern in the last part of a path names now; with one further up, the folder before it: coarser, never less. */
+/** What a pattern in the last part of a path names now, hidden files only when it says so; with one further up, the folder before it: coarser, never less. */
 function matching(path: string): string[] {
   const folder = dirname(path);
   if (/[*?[{]/.test(folder)) return [folder.slice(0, folder.search(/\/[^/]*[*?[{]/)) || "/"];
@@ -157,7 +159,7 @@ function matching(path: string): string[] {
     .replaceAll("?", ".");
   try {
     return readdirSync(folder)
-      .filter((name) => new RegExp(`^${source}$`).test(name))
+      .filter((name) => (source.startsWith("\\.") || !name.startsWith(".")) && new RegExp(`^${source}$`).test(name))
       .map((name) => join(folder, name));
   } catch {
     return [folder];

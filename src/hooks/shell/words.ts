@@ -12,7 +12,7 @@ export interface Word {
 
 export interface SimpleCommand {
   readonly words: readonly Word[];
-  /** Files behind `>`, `>>`, `>|`, `&>`. */
+  /** Files behind `>`, `>>`, `>|`, `&>`, `>&`. */
   readonly written: readonly Word[];
   /** The lines of a here document, when there is one. */
   readonly document: string | null;
@@ -67,12 +67,13 @@ class Scanner {
 
   #redirection(rest: string): boolean {
     const document = /^\d*<<-?(?!<)/.exec(rest);
-    const found = document ?? /^(&>>?|\d*>>?\|?(?!&)|\d*<<<|\d*<(?!\()|\d*[<>]&)/.exec(rest);
+    const both = /^>&(?=[ \t]*[^\s\d&|;<>()-])/.exec(rest);
+    const found = document ?? both ?? /^(&>>?|\d*>>?\|?(?!&)|\d*<<<|\d*<(?!\()|\d*[<>]&)/.exec(rest);
     if (found === null) return false;
     this.#at += found[0].length;
     const sign = found[0];
     if (document !== null) this.#role = "document";
-    else if (sign.endsWith("&") || sign.includes("<")) this.#role = "read";
+    else if (both === null && (sign.endsWith("&") || sign.includes("<"))) this.#role = "read";
     else this.#role = "written";
     return true;
   }

@@ -192,6 +192,8 @@ describe("MCP-1, POL-2, POL-4: operations", () => {
     expect(await two.refusal("operation_begin", { operation: "map.guess", ids: map })).toBe("E_POLICY_UNKNOWN");
     expect(await two.refusal("operation_begin", { operation: "map.view", ids: {} })).toBe("E_POLICY_AMBIGUOUS");
     expect((await two.data("policy_explain")).operations.length).toBeGreaterThan(20);
+    const refused = await (await scene.library("user:ann")).audit.list({ resource: "policy" });
+    expect(refused.map(({ details }) => details.code)).toEqual(["E_POLICY_UNKNOWN", "E_POLICY_AMBIGUOUS"]);
   });
 
   it("that cannot be undone need a person's approval, which works once and holds nothing when it is refused", async () => {

@@ -1,5 +1,6 @@
 /** The locks that the policy names for an operation, taken. */
 import * as z from "zod";
+import type { Policies, Scope } from "../../policy/index.js";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
 import { DEFAULT_TTL_S, defineTool, ttlS, waitS } from "../tool.js";
 import { tellingOfTheWait } from "../waiting.js";
@@ -21,7 +22,6 @@ export const operationBegin = defineTool({
   async call({ operation, ids = {}, objects, approval, wait_s: wait = 0, ttl_s: ttl = DEFAULT_TTL_S }, call) {
     const { policies, holdfast, holdings } = call.run;
     const scope = { ids, ...(objects === undefined ? {} : { objects }) };
-    const keys = policies.explain(operation, scope).locks.map(({ resource }) => resource);
     const begun = policies.begin(holdfast, operation, {
       ...scope,
       ...(approval === undefined ? {} : { approval }),
@@ -32,7 +32,7 @@ export const operationBegin = defineTool({
       within: await holdings.presented(),
       metadata: { via: "mcp", operation },
     });
-    const lease = await tellingOfTheWait(call, keys, wait, begun);
+    const lease = await tellingOfTheWait(call, keysOf(policies, operation, scope), wait, begun);
     const grants = (await holdings.add(lease, call.signal)).map(ownGrant);
     const lines = [
       `Begin ${operation}. You hold:`,
@@ -42,3 +42,12 @@ export const operationBegin = defineTool({
     return { data: { grants }, text: lines.join("\n") };
   },
 });
+
+/** None for what the policy refuses: `begin` says so, and keeps it on record. */
+function keysOf(policies: Policies, operation: string, scope: Scope): readonly string[] {
+  try {
+    return policies.explain(operation, scope).locks.map(({ resource }) => resource);
+  } catch {
+    return [];
+  }
+}

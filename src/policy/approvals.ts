@@ -48,16 +48,32 @@ export async function approve(holdfast: Holdfast, approval: Approval, options: A
   return { token: lease.token, record: lease.grants[0] as GrantRecord };
 }
 
-/** Uses it up. `E_FORBIDDEN`, saying how to ask for one, when there is none, it ran out, or was used already. */
+/** Uses it up. `E_FORBIDDEN` as `assertApproved`. */
 export async function useApproval(holdfast: Holdfast, approval: Approval, token: string | undefined): Promise<void> {
+  const shown = await assertApproved(holdfast, approval, token);
+  await asRefusal(approval, async () => (await holdfast.reattach(approvalKey(approval), shown)).release());
+}
+
+/** The token. `E_FORBIDDEN`, saying how to ask for one, when there is none, it ran out, or was used already. */
+export async function assertApproved(
+  holdfast: Holdfast,
+  approval: Approval,
+  token: string | undefined,
+): Promise<string> {
   if (token === undefined) throw notApproved(approval, "needs an approval");
   const key = approvalKey(approval);
-  try {
+  await asRefusal(approval, async () => {
     await (await holdfast.borrow(key, token)).verify();
     const { grants } = await holdfast.inspect(key);
     if (!grants.some((grant) => grant.resource === key && isPerson(grant.owner)))
       throw notApproved(approval, "was approved by nobody who may");
-    await (await holdfast.reattach(key, token)).release();
+  });
+  return token;
+}
+
+async function asRefusal(approval: Approval, step: () => Promise<void>): Promise<void> {
+  try {
+    await step();
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_EXPIRED"))
       throw notApproved(approval, "had an approval that has run out", error);

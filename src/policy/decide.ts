@@ -17,6 +17,8 @@ export interface Scope {
 
 export interface Needed {
   readonly operation: string;
+  /** Those of the scope in the rule's order: however they were given, an approval has one name. */
+  readonly ids: Readonly<Record<string, string>>;
   readonly about: string;
   readonly locks: readonly { readonly resource: string; readonly mode: Mode }[];
   /** Of all of them. */
@@ -37,9 +39,9 @@ export function locksFor(policy: Policy, operation: string, scope: Scope, deploy
     ]);
   const threshold = thresholdFor(operation, rule, scope.objects);
   const patterns = threshold?.locks ?? rule.locks;
-  assertScope(operation, rule, patterns, scope.ids);
   return {
     operation,
+    ids: scopeOf(operation, rule, patterns, scope.ids),
     about: rule.about,
     locks: patterns.map(({ key, mode }) => ({ resource: fillIn(key, scope.ids), mode })),
     mode: patterns[0]?.mode ?? "write",
@@ -61,7 +63,7 @@ function thresholdFor(operation: string, { above = [] }: Rule, objects: number |
 }
 
 /** Every place is filled, and nothing is said that no lock of the operation has a place for. */
-function assertScope(operation: string, rule: Rule, patterns: readonly LockPattern[], ids: Scope["ids"]): void {
+function scopeOf(operation: string, rule: Rule, patterns: readonly LockPattern[], ids: Scope["ids"]): Scope["ids"] {
   const needed = new Set(patterns.flatMap(({ key }) => placesIn(key)));
   const known = new Set(
     [rule, ...(rule.above ?? [])].flatMap(({ locks }) => locks.flatMap(({ key }) => placesIn(key))),
@@ -76,6 +78,7 @@ function assertScope(operation: string, rule: Rule, patterns: readonly LockPatte
     throw ambiguous(operation, `is not about a ${odd.join(" or a ")}, and one is given`, [
       `Leave ${odd.join(" and ")} out, or choose the operation that is meant.`,
     ]);
+  return Object.fromEntries([...known].flatMap((name) => (ids[name] === undefined ? [] : [[name, ids[name]]])));
 }
 
 function unknown(policy: Policy, operation: string): HoldfastError {

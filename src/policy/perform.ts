@@ -3,7 +3,7 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
 import type { AcquireOptions } from "../lease/options.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
-import { type Approved, type ApproveOptions, approve, useApproval } from "./approvals.js";
+import { type Approved, type ApproveOptions, approve, assertApproved, useApproval } from "./approvals.js";
 import { type Deployment, locksFor, type Needed, type Scope } from "./decide.js";
 import { onRecord } from "./refusals.js";
 import { checkPolicy, type Policy } from "./rule.js";
@@ -56,9 +56,9 @@ export class Policies {
 
   /** Approves one performance of an operation that cannot be undone. `E_INVALID_ARGUMENT` for any other. */
   async approve(holdfast: Holdfast, operation: string, scope: Scope, options: ApproveOptions = {}): Promise<Approved> {
-    const { needsApproval } = this.explain(operation, scope);
+    const { ids, needsApproval } = this.explain(operation, scope);
     if (!needsApproval) throw invalidArgument("operation", `${operation} needs no approval`);
-    return approve(holdfast, { operation, ids: scope.ids }, options);
+    return approve(holdfast, { operation, ids }, options);
   }
 
   /** Takes those locks and hands them over: whoever begins releases. Throws as `perform`. */
@@ -91,17 +91,19 @@ export class Policies {
     });
   }
 
-  async #allowed(holdfast: Holdfast, operation: string, scope: Scope): Promise<Needed> {
-    const needed = await onRecord(holdfast, operation, scope.ids, () => this.explain(operation, scope));
+  /** Looked at before anything is locked: whoever lacks an approval is to disturb nobody. */
+  async #allowed(holdfast: Holdfast, operation: string, options: PerformOptions): Promise<Needed> {
+    const needed = await onRecord(holdfast, operation, options.ids, () => this.explain(operation, options));
     this.#assertReach(holdfast, needed);
+    if (needed.needsApproval)
+      await onRecord(holdfast, operation, options.ids, () => assertApproved(holdfast, needed, options.approval));
     return needed;
   }
 
   /** Uses the approval up that it needs. */
-  async #approved(holdfast: Holdfast, { operation, needsApproval }: Needed, options: PerformOptions): Promise<void> {
-    const { ids, approval } = options;
-    if (needsApproval)
-      await onRecord(holdfast, operation, ids, () => useApproval(holdfast, { operation, ids }, approval));
+  async #approved(holdfast: Holdfast, needed: Needed, { approval }: PerformOptions): Promise<void> {
+    if (needed.needsApproval)
+      await onRecord(holdfast, needed.operation, needed.ids, () => useApproval(holdfast, needed, approval));
   }
 
   /** Locks in a file on one machine keep nobody out on another. */

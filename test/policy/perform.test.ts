@@ -158,6 +158,26 @@ describe("POL-4: what cannot be undone", () => {
     await expect(policies.approve(ann, "map.view", MAP)).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 
+  it("is approved in whatever order the ids are given", async () => {
+    await using office = new Office();
+    const [agent, ann] = [await office.enter("agent:a"), await office.enter("user:ann")];
+    const { token, record } = await policies.approve(ann, "map.delete", { ids: { map: "m1", project: "alpha" } });
+    expect(record.resource).toBe("approval/map.delete/project:alpha/map:m1");
+    expect(await remove(agent, token)).toBe("gone");
+  });
+
+  it("is refused before anything is locked or waited for", async () => {
+    await using office = new Office();
+    const [agent, ann] = [await office.enter("agent:a"), await office.enter("user:ann")];
+    await using _inTheWay = await ann.acquire("project:alpha");
+    for (const approval of [{}, { approval: "of nobody" }]) {
+      const asked = { ...MAP, ...approval, wait: 0 };
+      await expect(policies.begin(agent, "map.delete", asked)).rejects.toMatchObject({ code: "E_FORBIDDEN" });
+      const trying = policies.perform(agent, "map.delete", asked, () => "gone");
+      await expect(trying).rejects.toMatchObject({ code: "E_FORBIDDEN" });
+    }
+  });
+
   it("is not used up by a try that did not get its locks", async () => {
     await using office = new Office();
     const [agent, ann] = [await office.enter("agent:a"), await office.enter("user:ann")];

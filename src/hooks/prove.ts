@@ -37,6 +37,8 @@ interface Scene {
 
 /** Longer than a hook may be told to wait. */
 const LIMIT_MS = 420_000;
+/** This thread stands still while a hook runs: a shorter lease would not be renewed until the longest wait is over. */
+const LEASE_MS = 15 * 60_000;
 const BEFORE = new Set(["PreToolUse", "preToolUse", "beforeShellExecution", "BeforeTool"]);
 const NO_LAUNCHER = { launcher: { command: "", args: [], isLocal: false }, waitSeconds: 0, eachTurn: false };
 
@@ -49,7 +51,8 @@ export async function proveHooks(
   const name = `.holdfast-probe-${randomBytes(6).toString("hex")}`;
   const scene = { root, env, held: `${name}-held`, free: `${name}-free` };
   await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: "service:doctor" });
-  await using _lease = await holdfast.acquire(pathKey(root, scene.held), { wait: 0, metadata: { doctor: "hooks" } });
+  const held = { wait: 0, ttl: LEASE_MS, metadata: { doctor: "hooks" } };
+  await using _lease = await holdfast.acquire(pathKey(root, scene.held), held);
   return [...AGENT_CLIENTS.flatMap((client) => proveClient(scene, client)), ...proveGit(scene)];
 }
 

@@ -51,6 +51,9 @@ describe("HOOK-1: doctor hooks", () => {
       ["git", true],
     ]);
     expect((await scene.data(["lock", "list"])).grants).toEqual([]);
+    // It stands still while a hook waits, up to five minutes: what it holds must last for that.
+    const { entries } = await scene.data(["audit", "list", "--owner", "service:doctor"]);
+    expect(entries[0]).toMatchObject({ event: "granted", details: { lease_ms: 900_000 } });
   });
 
   it("finds a hook that lets everything pass", async () => {

@@ -11,11 +11,12 @@
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
-import { alone, parseLimit } from "../lease/transaction.js";
+import { alone, parseLimit, transactionsOf } from "../lease/transaction.js";
 import { type Key, parseKey } from "../lock/key.js";
 import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
 import { openForeignRows } from "../store/open.js";
 import { withoutPassword } from "../support/without-password.js";
+import { coveringGrant } from "./covering.js";
 import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
 
 export interface DalOptions {
@@ -52,7 +53,7 @@ export class Dal {
 
   /** One transaction under a write lease that covers the resource. `E_LOCK_NOT_HELD` before any statement runs. */
   async write<T>(lease: Lease, resource: string, body: (sql: Sql) => T | Promise<T>): Promise<T> {
-    const grant = await lease.covering(parseKey(resource), "write");
+    const grant = await coveringGrant(lease, parseKey(resource), "write");
     const foreign = this.#foreign;
     if (foreign === null) return lease.transaction(body, { maxTransactionMs: this.#limitMs });
     return alone(() => foreign.write(grant.resource, grant.fencingToken, body, this.#limitMs));
@@ -66,7 +67,7 @@ export class Dal {
     { snapshot = false }: ReadOptions = {},
   ): Promise<T> {
     await this.#mayRead(lease, parseKey(resource));
-    const rows = this.#foreign ?? lease.rows;
+    const rows = this.#foreign ?? transactionsOf(lease.seat.store);
     return alone(() => rows.read(body, snapshot, this.#limitMs));
   }
 
@@ -104,7 +105,7 @@ export class Dal {
 
   /** A writer's token is left before it reads, so that whatever a predecessor still commits comes before what it sees. */
   async #mayRead(lease: Lease, resource: Key): Promise<void> {
-    const grant = await lease.covering(resource, "read");
+    const grant = await coveringGrant(lease, resource, "read");
     if (this.#foreign === null || grant.mode !== "write") return;
     const installed = this.#installed.get(lease) ?? new Set();
     this.#installed.set(lease, installed);

@@ -11,16 +11,15 @@
  * needs, in the very step that writes.
  */
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
-import { isWithin, type Key } from "../lock/key.js";
 import type { Mode } from "../lock/mode.js";
-import type { GrantRef, Presented, Sql, Transactions } from "../store/contract.js";
+import type { GrantRef, Presented, Sql } from "../store/contract.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
 import { isLoss, notHeld, ranOut } from "./loss.js";
 import { type AcquireOptions, parseLease } from "./options.js";
-import { runTransaction, type TransactionOptions, transactionsOf } from "./transaction.js";
+import { runTransaction, type TransactionOptions } from "./transaction.js";
 import { Trust } from "./trust.js";
 import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 
@@ -156,10 +155,15 @@ export class Lease {
     return { store, party, grants: this.#refs() };
   }
 
-  /** @internal A writing step of a feature; a refusal that means loss is taken for what it is. */
-  async through<T>(step: () => Promise<T>): Promise<T> {
+  /** @internal The grants with what their records do not show. */
+  get held(): readonly Grant[] {
+    return this.#grants;
+  }
+
+  /** @internal A step of a feature, a writing one unless it says so; a refusal that means loss is taken for what it is. */
+  async through<T>(step: () => Promise<T>, mode: "read" | "write" = "write"): Promise<T> {
     this.#assertLive();
-    this.#assertWriter();
+    if (mode === "write") this.#assertWriter();
     return this.#losing(step());
   }
 
@@ -205,25 +209,6 @@ export class Lease {
   async close(): Promise<void> {
     if (this.#detached) this.#letGo();
     else await this.release().catch(() => undefined);
-  }
-
-  /**
-   * @internal The grant of this lease that covers the resource, checked with the store. `E_LOCK_NOT_HELD` when none does,
-   * or none that may write.
-   */
-  async covering(resource: Key, mode: "read" | "write"): Promise<Grant> {
-    this.#assertLive();
-    const covers = this.#grants.filter((grant) => isWithin(resource, grant.resource) && grant.permits === null);
-    const grant = covers.find((each) => mode === "read" || each.mode === "write");
-    if (grant === undefined)
-      throw notHeld(`this lease on ${this.keys.join(", ")} lets nobody ${mode} ${resource}`, { resource, mode });
-    await this.#losing(this.#home.store.fence.verify(grant.resource, grant.fencingToken));
-    return grant;
-  }
-
-  /** @internal Where rows in the store's own database are read and written. */
-  get rows(): Transactions {
-    return transactionsOf(this.#home.store);
   }
 
   /** @internal What this lease shows of itself with a request of its family. */

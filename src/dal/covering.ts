@@ -1,0 +1,19 @@
+/** Which grant of a lease lets its holder at a resource. */
+import type { Lease } from "../lease/lease.js";
+import { notHeld } from "../lease/loss.js";
+import type { Grant } from "../lock/grant.js";
+import { isWithin, type Key } from "../lock/key.js";
+
+/**
+ * The grant of this lease that covers the resource, checked with the store. `E_LOCK_NOT_HELD` when none does, or none that
+ * may write; that says nothing against the lease, which stays as it is.
+ */
+export async function coveringGrant(lease: Lease, resource: Key, mode: "read" | "write"): Promise<Grant> {
+  lease.signal.throwIfAborted();
+  const covers = lease.held.filter((grant) => isWithin(resource, grant.resource) && grant.permits === null);
+  const grant = covers.find((each) => mode === "read" || each.mode === "write");
+  if (grant === undefined)
+    throw notHeld(`this lease on ${lease.keys.join(", ")} lets nobody ${mode} ${resource}`, { resource, mode });
+  await lease.through(() => lease.seat.store.fence.verify(grant.resource, grant.fencingToken), "read");
+  return grant;
+}

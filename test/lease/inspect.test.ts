@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { key } from "../lock/samples.js";
+import { acquireRequest } from "../store/acquire-request.js";
 import { openWorkplace, pass, type Workplace } from "./workplace.js";
 
 let place: Workplace;
@@ -14,20 +15,8 @@ describe("inspect", () => {
   it("LOCK-12: shows who stands in line, and not who has lost the place", async () => {
     await place.holdfast.acquire("k", { ttl: "1h", metadata: { why: "test" } });
     const party = { owner: "agent:gone", holderId: "host:gone:1:1", nonce: "gone", proof: { kind: "none" } } as const;
-    await place.locks.acquire({
-      wants: [{ resource: key("k"), mode: "read", permits: null }],
-      party,
-      tokenHash: "new",
-      leaseMs: 1_000,
-      graceMs: null,
-      detached: true,
-      metadata: {},
-      presented: [],
-      strictOrder: false,
-      mustSteal: false,
-      waitMs: 60_000,
-      ticketId: null,
-    });
+    const wants = [{ resource: key("k"), mode: "read", permits: null }] as const;
+    await place.locks.acquire(acquireRequest("k", { wants, party, leaseMs: 1_000, detached: true, waitMs: 60_000 }));
     expect((await place.other.inspect("k")).waiters).toEqual([
       {
         ticket_id: expect.any(String),

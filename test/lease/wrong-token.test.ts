@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { key } from "../lock/samples.js";
+import { acquireRequest } from "../store/acquire-request.js";
 import { openWorkplace, pass, type Workplace } from "./workplace.js";
 
 const party = { owner: "agent:thief", holderId: "host:thief:1:1", nonce: "thief", proof: { kind: "none" } } as const;
@@ -49,20 +50,8 @@ describe("whoever knows a grant's id but not its lease token", () => {
 
   it("LOCK-10: cannot nest in it by presenting the guess", async () => {
     const { ref } = await seen("write");
-    const request = {
-      wants: [{ resource: key("k/x"), mode: "read", permits: null }],
-      party,
-      tokenHash: "new",
-      leaseMs: 1_000,
-      graceMs: null,
-      detached: true,
-      metadata: {},
-      presented: [ref],
-      strictOrder: false,
-      mustSteal: false,
-      waitMs: 0,
-      ticketId: null,
-    } as const;
+    const wants = [{ resource: key("k/x"), mode: "read", permits: null }] as const;
+    const request = acquireRequest("k/x", { wants, party, leaseMs: 1_000, detached: true, presented: [ref] });
     await expect(place.locks.acquire(request)).rejects.toMatchObject({ code: "E_LOCK_ORDER" });
     expect(await place.locks.acquire({ ...request, presented: [] })).toMatchObject({ kind: "conflict" });
   });

@@ -1,9 +1,9 @@
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openDal } from "../../src/dal/dal.js";
-import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { type Key, parseKey } from "../../src/lock/key.js";
 import type { ForeignRows } from "../../src/store/contract.js";
 import { openForeignRows } from "../../src/store/postgres/foreign-rows.js";
+import { client, keep } from "./clients.js";
 import { administer, databaseOf, inDatabase, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
@@ -15,18 +15,9 @@ const [alpha, map, sketch, beside] = ["p:a", "p:a/map:m", "p:a/map:m/sketch:s", 
 
 let server: TestServer;
 let made = 0;
-const open: { close(): unknown }[] = [];
 beforeAll(async () => {
   server = await sharedServer();
 }, 240_000);
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
-
-function keep<T extends { close(): unknown }>(what: T): T {
-  open.push(what);
-  return what;
-}
 
 /** A database without anything of ours. */
 async function newDatabase(): Promise<string> {
@@ -36,10 +27,6 @@ async function newDatabase(): Promise<string> {
   await administer(url, "create table t (v integer)");
   onTestFinished(() => administer(server.url, `drop database ${databaseOf(url)} with (force)`).then(() => undefined));
   return url;
-}
-
-async function client(store: string, owner = "agent:a"): Promise<Holdfast> {
-  return keep(await openHoldfast({ store, owner, heart: "loop" }));
 }
 
 const put =
@@ -145,7 +132,7 @@ describe("DAL-1: a data access layer on another PostgreSQL database than the sto
     "needs a lease that covers the resource, and marks it before the first read (store: %s)",
     async (kind) => {
       const store = kind === "memory" ? `memory:dal-${process.pid}` : await newPostgresStore(server);
-      const [holdfast, admin] = [await client(store), await client(store, "admin:ann")];
+      const [holdfast, admin] = [await client(store), await client(store, { owner: "admin:ann" })];
       const database = await newDatabase();
       const dal = keep(await openDal({ holdfast, database }));
       const lease = await holdfast.acquire("p:a", { ttl: "1h" });

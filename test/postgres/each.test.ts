@@ -1,8 +1,9 @@
 /** Several clients of one process, each on a tree of its own, whose takes and releases share statements. */
 import pg from "pg";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { Holdfast } from "../../src/index.js";
 import { comesOff } from "../comes-off.js";
+import { client } from "./clients.js";
 import { openProxy } from "./proxy.js";
 import { administer, databaseOf, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
@@ -15,24 +16,17 @@ const OTHERS = KEYS.filter((key) => key !== MIDDLE);
 vi.setConfig({ testTimeout: 240_000 });
 
 let server: TestServer;
-const open: Holdfast[] = [];
 beforeAll(async () => {
   server = await sharedServer();
 }, 240_000);
-afterEach(async () => {
-  for (const holdfast of open.splice(0)) await holdfast.close();
-});
 
-async function client(store: string, owner = "agent:a"): Promise<Holdfast> {
-  const holdfast = await openHoldfast({ store, owner, heart: "loop", ttl: "10m", wait: "3m" });
-  open.push(holdfast);
-  return holdfast;
-}
+const patient = (store: string, owner = "agent:a"): Promise<Holdfast> =>
+  client(store, { owner, ttl: "10m", wait: "3m" });
 
 /** A store in which the trees are there already. */
 async function scene(): Promise<{ readonly url: string; readonly a: Holdfast }> {
   const url = await newPostgresStore(server);
-  const a = await client(url);
+  const a = await patient(url);
   await (await a.acquire(KEYS)).release();
   return { url, a };
 }
@@ -85,7 +79,7 @@ describe("takes and releases that share a step", () => {
 
   it("who has to wait stands in line, and holds up nobody", async () => {
     const { url, a } = await scene();
-    const b = await client(url, "agent:b");
+    const b = await patient(url, "agent:b");
     const inTheWay = await b.acquire(MIDDLE);
     const taking = KEYS.map((key) => a.acquire(key));
     await Promise.all(taking.filter((_, at) => KEYS[at] !== MIDDLE));
@@ -128,7 +122,7 @@ describe("takes and releases that share a step", () => {
   it("STORE-6: when the answer is lost each is found again by its id, and none is granted or released twice", async () => {
     const { url } = await scene();
     const proxy = await openProxy(server.control?.socket ?? "");
-    const a = await client(`postgres://postgres@127.0.0.1:${proxy.port}/${databaseOf(url)}`);
+    const a = await patient(`postgres://postgres@127.0.0.1:${proxy.port}/${databaseOf(url)}`);
     const before = (await a.audit.list()).length;
     const cutOnce = async (isDone: () => Promise<boolean>): Promise<void> => {
       await vi.waitUntil(isDone, OUTCOME);
@@ -210,7 +204,7 @@ describe("takes and releases that share a step", () => {
       await release(["k0", "k3", "k6"], [token, ofAnother, token], [id(0), id(1), id(1)]),
       "another's token, another id",
     ).toEqual([id(0)]);
-    const b = await client(url, "agent:b");
+    const b = await patient(url, "agent:b");
     b.acquire("k6").catch(() => undefined);
     await vi.waitUntil(async () => (await b.inspect("k6")).waiters.length === 1, OUTCOME);
     expect(await release(["k3", "k6"], [token, token], [id(1), id(2)]), "somebody waits for it").toEqual([id(1)]);

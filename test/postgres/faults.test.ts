@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Holdfast, type HoldfastOptions, migrateStore, openHoldfast } from "../../src/index.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { migrateStore, openHoldfast } from "../../src/index.js";
 import { parseKey } from "../../src/lock/key.js";
 import { openPostgresStore } from "../../src/store/postgres/open.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { comesOff } from "../comes-off.js";
 import { crashWhile } from "../publish/server-crash.js";
+import { acquireRequest } from "../store/acquire-request.js";
+import { client } from "./clients.js";
 import { openProxy } from "./proxy.js";
 import { administer, databaseOf, inDatabase, ownServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
@@ -14,21 +16,11 @@ const PATIENTLY = { timeout: 300_000 };
 const OUTCOME = { timeout: 60_000, interval: 50 };
 
 let server: TestServer;
-const open: Holdfast[] = [];
 
 beforeAll(() => {
   server = ownServer({ isDurable: true });
 }, 240_000);
-afterEach(async () => {
-  for (const holdfast of open.splice(0)) await holdfast.close();
-});
 afterAll(() => server.control?.crash());
-
-async function client(store: string, options: HoldfastOptions = {}): Promise<Holdfast> {
-  const holdfast = await openHoldfast({ owner: "agent:a", heart: "loop", ...options, store });
-  open.push(holdfast);
-  return holdfast;
-}
 
 /** What a backend that was killed, or a lease that nobody could renew meanwhile, may answer; none of it was written twice. */
 const WITHOUT_A_WORD = [
@@ -276,21 +268,7 @@ describe("faults", PATIENTLY, () => {
     const [early, right, late] = await Promise.all(
       [off(-1), off(0), off(1)].map((each) => openPostgresStore(url, {}, each)),
     );
-    const party = { owner: "agent:x", holderId: "h", nonce: "n", proof: { kind: "none" } } as const;
-    const request = (tokenHash: string, leaseMs: number) => ({
-      wants: [{ resource: k, mode: "write", permits: null } as const],
-      party,
-      tokenHash,
-      leaseMs,
-      graceMs: null,
-      detached: true,
-      metadata: {},
-      presented: [],
-      strictOrder: false,
-      mustSteal: false,
-      waitMs: 0,
-      ticketId: null,
-    });
+    const request = (tokenHash: string, leaseMs: number) => acquireRequest("k", { tokenHash, leaseMs, detached: true });
     const first = await right?.locks.acquire(request("first", 3_000_000));
     if (first?.kind !== "granted") return expect.unreachable("it was free");
     expect((await late?.locks.acquire(request("late", 60_000)))?.kind).toBe("conflict");

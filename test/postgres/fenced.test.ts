@@ -1,7 +1,8 @@
 import pg from "pg";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openDal } from "../../src/dal/dal.js";
-import { type Holdfast, type HoldfastOptions, type Lease, openHoldfast } from "../../src/index.js";
+import type { Lease } from "../../src/index.js";
+import { client, keep } from "./clients.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
@@ -9,26 +10,16 @@ const OUTCOME = { timeout: 60_000, interval: 50 };
 
 let server: TestServer;
 let url: string;
-const open: { close(): unknown }[] = [];
 
 beforeAll(async () => {
   server = await sharedServer();
 }, 240_000);
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
-
-async function client(options: HoldfastOptions = {}): Promise<Holdfast> {
-  const holdfast = await openHoldfast({ owner: "agent:a", heart: "loop", ...options, store: url });
-  open.push(holdfast);
-  return holdfast;
-}
 
 /** A lease on project:alpha, and a table. */
 async function scene(ttl = "1h", detached = false): Promise<Lease> {
   url = await newPostgresStore(server);
   await administer(url, "create table public.tiles (id serial primary key, text text unique)");
-  return (await client({ profiles: {} })).acquire("project:alpha", { ttl, detached });
+  return (await client(url, { profiles: {} })).acquire("project:alpha", { ttl, detached });
 }
 
 async function texts(): Promise<unknown[]> {
@@ -43,7 +34,7 @@ async function session(): Promise<pg.Client> {
   const other = new pg.Client({ connectionString: url });
   other.on("error", () => undefined);
   await other.connect();
-  open.push({ close: () => other.end() });
+  keep({ close: () => other.end() });
   return other;
 }
 
@@ -74,7 +65,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
 
   it("runs nothing for a reader, or for a holder that was overtaken", async () => {
     const lease = await scene();
-    const user = await client({ owner: "user:ann" });
+    const user = await client(url, { owner: "user:ann" });
     const never = (): never => expect.unreachable("it ran");
     const reader = await user.acquire("other", { mode: "read" });
     expect(await codeOf(reader.transaction(never))).toBe("E_LOCK_NOT_HELD");
@@ -131,7 +122,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
 
   it("a steal never passes an in-flight fenced transaction, though the lease ran out meanwhile", async () => {
     const lease = await scene("1h", true);
-    const b = await client({ owner: "agent:b" });
+    const b = await client(url, { owner: "agent:b" });
     const writer = await session();
     await writer.query("begin");
     await writer.query(assertion(lease, 600_000));
@@ -150,7 +141,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
 
   it("a holder that stopped before its COMMIT and was overtaken cannot commit", async () => {
     const lease = await scene("1h", true);
-    const b = await client({ owner: "agent:b" });
+    const b = await client(url, { owner: "agent:b" });
     const writer = await session();
     // In one message, so that nothing is late in between.
     await writer.query(`begin; ${assertion(lease, 1_000)}; insert into tiles (text) values ('late')`);
@@ -178,7 +169,7 @@ describe("FENCE-4: guarded tables", () => {
     await expect(writer.query(write), "the next transaction shows nothing").rejects.toMatchObject({ code: "HF003" });
     await lease.transaction((sql) => sql.query("update tiles set text = 'more' where text = 'written'"));
 
-    const other = await (await client()).acquire("project:beta");
+    const other = await (await client(url)).acquire("project:beta");
     await expect(other.transaction((sql) => sql.query(write))).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
     expect(await texts()).toEqual(["before", "more"]);
     await writer.query("select holdfast.unfence_table('public.tiles')");
@@ -187,7 +178,7 @@ describe("FENCE-4: guarded tables", () => {
 
   it("believe no token that is forged, lowered, ended or seen by an old snapshot", async () => {
     const lease = await scene();
-    const user = await client({ owner: "user:ann" });
+    const user = await client(url, { owner: "user:ann" });
     const writer = await session();
     await writer.query("select holdfast.fence_table('public.tiles', 'project:alpha')");
     const write = "insert into tiles (text) values ('written')";
@@ -214,7 +205,7 @@ describe("FENCE-4: guarded tables", () => {
 describe("DAL-1: a data access layer on PostgreSQL", () => {
   it("needs a lease that covers the resource, and writes under the fence", async () => {
     const lease = await scene();
-    const holdfast = await client();
+    const holdfast = await client(url);
     const dal = await openDal({ holdfast });
     await dal.write(lease, "project:alpha/map:m", (sql) => sql.query("insert into tiles (text) values ('a'), ('b')"));
     expect(await codeOf(dal.write(lease, "project:beta", () => expect.unreachable("it ran")))).toBe("E_LOCK_NOT_HELD");

@@ -1,5 +1,5 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { client } from "./clients.js";
 import { sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 
@@ -8,25 +8,14 @@ const CONNECTIONS = 10;
 const OUTCOME = { timeout: 60_000, interval: 50 };
 
 let server: TestServer;
-const open: Holdfast[] = [];
 beforeAll(async () => {
   server = await sharedServer();
 }, 240_000);
-afterEach(async () => {
-  for (const holdfast of open.splice(0)) await holdfast.close();
-});
 
 describe("all connections of a process in use", { timeout: 240_000 }, () => {
   it("STORE-6: a request is a coded error, a waiter goes on waiting, and all goes on when there is one again", async () => {
     const store = (await newPostgresStore(server)).replace("connect_timeout=60", "connect_timeout=8");
-    const [a, b] = await Promise.all(
-      ["agent:a", "agent:b"].map(async (owner) => {
-        const holdfast = await openHoldfast({ store, owner, heart: "loop" });
-        open.push(holdfast);
-        return holdfast;
-      }),
-    );
-    if (a === undefined || b === undefined) throw new Error("not opened");
+    const [a, b] = await Promise.all([client(store), client(store, { owner: "agent:b" })]);
     const held = await a.acquire("k", { ttl: "10m" });
     let isIn = false;
     const waiting = b.acquire("k", { wait: "5m", ttl: "10m" }).then((lease) => {

@@ -1,6 +1,7 @@
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Holdfast, migrateStore, openHoldfast } from "../../src/index.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { migrateStore } from "../../src/index.js";
+import { client } from "./clients.js";
 import { openPooler, type Pooler, pgbouncer } from "./pooler.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
@@ -16,21 +17,11 @@ const why =
       ? " (left out: the server is not ours)"
       : "";
 let pooler: Pooler;
-const open: Holdfast[] = [];
 
 beforeAll(async () => {
   if (why === "") pooler = await openPooler(server.control?.socket ?? "", BACKENDS);
 }, 240_000);
-afterEach(async () => {
-  for (const holdfast of open.splice(0)) await holdfast.close();
-});
 afterAll(() => pooler?.close());
-
-async function client(store: string, owner: string): Promise<Holdfast> {
-  const holdfast = await openHoldfast({ store, owner, heart: "loop" });
-  open.push(holdfast);
-  return holdfast;
-}
 
 /** What each backend of the pool listens to: all of them are held at once. */
 async function channelsOfBackends(url: string): Promise<Map<number, readonly string[]>> {
@@ -56,7 +47,7 @@ describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeo
     const direct = await newPostgresStore(server);
     const url = pooler.through(direct);
     await administer(direct, "create table public.counter as select 0 as n");
-    const clients = await Promise.all(["a", "b", "c", "d"].map((name) => client(url, `agent:${name}`)));
+    const clients = await Promise.all(["a", "b", "c", "d"].map((name) => client(url, { owner: `agent:${name}` })));
     const tokens: number[] = [];
     await Promise.all(
       clients.map(async (holdfast) => {
@@ -79,7 +70,7 @@ describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeo
 
   it("LOCK-12: waiters poll, and no backend is left listening for those who are gone", async () => {
     const url = pooler.through(await newPostgresStore(server));
-    const [a, b] = [await client(url, "agent:a"), await client(url, "agent:b")];
+    const [a, b] = [await client(url), await client(url, { owner: "agent:b" })];
     const first = await a.acquire("k", { ttl: "60s" });
     const waiting = b.acquire("k", { wait: "60s" });
     await vi.waitUntil(async () => (await a.inspect("k")).waiters.length === 1, OUTCOME);
@@ -92,7 +83,7 @@ describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeo
 
   it("STORE-4: more clients than backends wait for their turn at the pooler, and none hangs", async () => {
     const url = pooler.through(await newPostgresStore(server));
-    const holdfast = await client(url, "agent:a");
+    const holdfast = await client(url);
     const leases = await Promise.all(Array.from({ length: 4 * BACKENDS }, (_, at) => holdfast.acquire(`k${at}`)));
     expect(await holdfast.list()).toHaveLength(leases.length);
     await Promise.all(leases.map((lease) => lease.release()));
@@ -103,6 +94,6 @@ describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeo
     const url = pooler.through(await newPostgresStore(server));
     await administer(url, "drop schema holdfast cascade");
     await Promise.all([migrateStore(url), migrateStore(url)]);
-    await (await (await client(url, "agent:a")).acquire("k")).release();
+    await (await (await client(url)).acquire("k")).release();
   });
 });

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { findUnfinished, listManifests, publish, verifyManifests } from "../../src/publish/index.js";
+import { canMount } from "../can-mount.js";
 import { sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
 import { debrisAt } from "./world.js";
@@ -207,17 +208,3 @@ describe("PUB-3: publishers at once", () => {
     120_000,
   );
 });
-
-function canMount(): boolean {
-  if (!IS_ROOT) return false;
-  const trial = mkdtempSync(join(tmpdir(), "holdfast-mount-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "none", trial], { stdio: "ignore" });
-    execFileSync("umount", ["--lazy", trial], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(trial, { recursive: true, force: true });
-  }
-}

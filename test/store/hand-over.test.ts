@@ -10,6 +10,7 @@ import type { AcquireRequest, Answer, Party, Store } from "../../src/store/contr
 import { openStore } from "../../src/store/open.js";
 import { FIRST_LEASE_MS } from "../../src/store/operations/hand-over.js";
 import { thisMachine } from "../../src/support/machine.js";
+import { acquireRequest } from "./acquire-request.js";
 
 const LEASE_MS = 60_000;
 
@@ -29,21 +30,16 @@ function client(name: string, key: string, mode: Mode = "write", change: Partial
   serial += 1;
   const nonce = `${name}-${serial}`;
   const party = { owner: `agent:${name}`, holderId: `host:${name}:1:1`, nonce, proof: store.prove(nonce, {}) };
-  const request: Omit<AcquireRequest, "ticketId"> = {
+  const request = acquireRequest(key, {
     wants: [{ resource: parseKey(key), mode, permits: null }],
     party,
     tokenHash: `hash-${serial}`.padEnd(43, "x"),
     leaseMs: LEASE_MS,
-    graceMs: null,
-    detached: false,
     metadata: { name },
-    presented: [],
-    strictOrder: false,
-    mustSteal: false,
     mayInherit: true,
     waitMs: 600_000,
     ...change,
-  };
+  });
   const ask = (ticketId: string | null = null) => store.locks.acquire({ ...request, ticketId });
   return { party, tokenHash: request.tokenHash, ask };
 }

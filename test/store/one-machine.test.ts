@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseKey } from "../../src/lock/key.js";
 import type { Party } from "../../src/store/contract.js";
 import { openStore } from "../../src/store/open.js";
 import { type Clock, createSystemClock } from "../../src/support/clock.js";
+import { acquireRequest } from "./acquire-request.js";
 
 const here = createSystemClock();
 /** Another machine: nothing of it is this one's. */
@@ -22,21 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 async function leaveHeld(url: string, clock: Clock, leaseMs: number): Promise<void> {
   const store = await openStore(url, {}, clock);
   const party: Party = { owner: "agent:a", holderId: "there:a:1:1", nonce: "n", proof: store.prove("n", {}) };
-  const resource = parseKey("elsewhere/held");
-  await store.locks.acquire({
-    wants: [{ resource, mode: "write", permits: null }],
-    party,
-    tokenHash: "h",
-    leaseMs,
-    graceMs: null,
-    detached: false,
-    metadata: {},
-    presented: [],
-    strictOrder: false,
-    mustSteal: false,
-    waitMs: 0,
-    ticketId: null,
-  });
+  await store.locks.acquire(acquireRequest("elsewhere/held", { party, leaseMs }));
   await store.close();
 }
 

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Key } from "../../../src/lock/key.js";
 import type { Store } from "../../../src/store/contract.js";
-import { acquire, newPlace, open, openRaw, pairs, release, request, stillClock } from "./scene.js";
+import { acquireRequest } from "../acquire-request.js";
+import { acquire, newPlace, open, openRaw, pairs, release, stillClock } from "./scene.js";
 
 const stranger = {
   party: { owner: "user:b", holderId: "host:b:2:2", nonce: "other", proof: { kind: "none" } as const },
 };
 const conflict = (store: Store, key: string) =>
-  expect(store.locks.acquire(request(key, { ...stranger, tokenHash: "another" }))).resolves.toMatchObject({
+  expect(store.locks.acquire(acquireRequest(key, { ...stranger, tokenHash: "another" }))).resolves.toMatchObject({
     kind: "conflict",
   });
 
@@ -74,7 +75,7 @@ describe("connections to one database", () => {
     const numbers: number[] = [];
     for (const [at, store] of stores.entries()) {
       const waiting = { ...stranger, tokenHash: `hash ${at}`, waitMs: 60_000, ticketId: `ticket-${at}` };
-      await expect(store.locks.acquire(request("tree", waiting))).resolves.toMatchObject({ kind: "queued" });
+      await expect(store.locks.acquire(acquireRequest("tree", waiting))).resolves.toMatchObject({ kind: "queued" });
       const { waiters } = await store.reader.inspect("tree" as Key);
       expect(waiters.map((ticket) => ticket.ticketId)).toEqual(
         Array.from({ length: at + 1 }, (_, place) => `ticket-${place}`),

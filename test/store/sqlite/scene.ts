@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import type { Grant } from "../../../src/lock/grant.js";
-import { type Key, parseKey } from "../../../src/lock/key.js";
-import type { AcquireRequest, AuditVerdict, Party, Store } from "../../../src/store/contract.js";
+import type { Key } from "../../../src/lock/key.js";
+import type { AcquireRequest, AuditVerdict, Store } from "../../../src/store/contract.js";
 import { openSqliteStore } from "../../../src/store/sqlite/open.js";
 import type { Clock } from "../../../src/support/clock.js";
+import { acquireRequest, PARTY } from "../acquire-request.js";
 
 type Value = string | number | null;
 export interface RawDatabase {
@@ -68,32 +69,12 @@ export function clockOf(bootId: string): Clock {
   return () => ({ wallMs: Date.now(), bootMs: performance.now(), bootId, machineId: "this machine" });
 }
 
-const PARTY: Party = { owner: "agent:a", holderId: "host:me:1:1", nonce: "nonce", proof: { kind: "none" } };
-
-export function request(keys: string | readonly string[], change: Partial<AcquireRequest> = {}): AcquireRequest {
-  return {
-    wants: [keys].flat().map((key) => ({ resource: parseKey(key), mode: "write", permits: null })),
-    party: PARTY,
-    tokenHash: "hash of the token",
-    leaseMs: 30_000,
-    graceMs: null,
-    detached: false,
-    metadata: {},
-    presented: [],
-    strictOrder: false,
-    mustSteal: false,
-    waitMs: 0,
-    ticketId: null,
-    ...change,
-  };
-}
-
 export async function acquire(
   store: Store,
   keys: string | readonly string[],
   change: Partial<AcquireRequest> = {},
 ): Promise<readonly Grant[]> {
-  const answer = await store.locks.acquire(request(keys, change));
+  const answer = await store.locks.acquire(acquireRequest(keys, change));
   if (answer.kind !== "granted") throw new Error(`${[keys].flat().join()} was not granted: ${answer.kind}`);
   return answer.grants;
 }

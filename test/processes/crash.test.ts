@@ -5,6 +5,6 @@ import { PATIENTLY, Scene, STORES } from "./scene.js";
 describe.each(STORES)("crashes (%s)", PATIENTLY, (kind) => {
   it("AUDIT-3: kills in the middle of anything leave the store sound and every lock to be had", async () => {
     await using scene = new Scene(kind);
-    await crashOften(scene, 25);
+    await crashOften(scene, 15);
   });
 });

@@ -997,8 +997,8 @@ export const MUTANTS = [
     name: "publish-forgotten-on-record",
     about: "a stage that a manifest names is taken for a forgotten one",
     file: "src/publish/forgotten.ts",
-    find: "if (!known.some(({ id }) => id === name))",
-    replace: "if (!known.some(({ id }) => id === storeUrl))",
+    find: "!known.some(({ id }) => id === name)",
+    replace: "!known.some(({ id }) => id === url)",
     tests: publishing("forgotten", "of a live writer"),
   },
   {

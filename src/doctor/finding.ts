@@ -118,7 +118,7 @@ export const FINDINGS = {
   STAGE_LEFT: {
     category: "publishes",
     severity: "info",
-    meaning: "A publish has ended, and something of its stage still lies about.",
+    meaning: "A publish has ended, or a power cut took its record, and something of its stage still lies about.",
   },
   SNAPSHOT_ORPHAN: {
     category: "snapshots",

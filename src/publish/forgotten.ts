@@ -5,10 +5,11 @@
  */
 import { lstatSync } from "node:fs";
 import { uptime } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Manifests } from "../store/contract.js";
 import { entriesIn } from "../support/entries-in.js";
 import { removeTree } from "../support/remove-tree.js";
+import { manifestsHere } from "./manifests-here.js";
 import { isStageName } from "./stage-name.js";
 import type { Target } from "./target.js";
 
@@ -25,21 +26,40 @@ export async function removeForgotten(manifests: Manifests, storeUrl: string, ta
   if (targets.size === MOST_LOOKED_AT) targets.clear();
   lookedAt.set(manifests, targets.add(target.path));
   try {
-    const names = forgottenNames(storeUrl, target);
-    if (names.length === 0) return;
-    // Asked for after the names: whoever has made a folder since has its manifest here.
-    const known = await manifests.list({ target: target.path, state: null, after: null, limit: MOST_MANIFESTS });
-    if (known.length === MOST_MANIFESTS) return;
-    for (const name of names) if (!known.some(({ id }) => id === name)) await removeTree(join(target.tmp, name));
+    for (const stage of await forgottenAt(target, { manifests, url: storeUrl })) await removeTree(stage);
   } catch {
     // They lie about, and nothing else comes of it.
   }
 }
 
-function forgottenNames(storeUrl: string, { id, path, tmp }: Target): string[] {
+interface Records {
+  readonly manifests: Pick<Manifests, "list">;
+  readonly url: string;
+}
+
+/** Those of all targets that the store knows, for those who look after a workspace. Removes nothing. */
+export async function* forgottenIn(
+  store: Records,
+): AsyncGenerator<{ readonly target: string; readonly stage: string }> {
+  const places = new Map<string, string>();
+  for await (const { target, tmpPath } of manifestsHere(store.manifests)) places.set(target, dirname(tmpPath));
+  for (const [path, tmp] of places)
+    for (const stage of await forgottenAt({ path, tmp }, store)) yield { target: path, stage };
+}
+
+async function forgottenAt(place: Pick<Target, "path" | "tmp">, { manifests, url }: Records): Promise<string[]> {
+  const names = namesBeforeBoot(url, place);
+  if (names.length === 0) return [];
+  // Asked for after the names: whoever has made a folder since has its manifest here.
+  const known = await manifests.list({ target: place.path, state: null, after: null, limit: MOST_MANIFESTS });
+  if (known.length === MOST_MANIFESTS) return [];
+  return names.filter((name) => !known.some(({ id }) => id === name)).map((name) => join(place.tmp, name));
+}
+
+function namesBeforeBoot(storeUrl: string, { path, tmp }: Pick<Target, "path" | "tmp">): string[] {
   const found: string[] = [];
   for (const { name } of entriesIn(tmp) ?? [])
-    if (name !== id && isStageName(name, storeUrl, path) && isOlderThanBoot(join(tmp, name))) found.push(name);
+    if (isStageName(name, storeUrl, path) && isOlderThanBoot(join(tmp, name))) found.push(name);
   return found;
 }
 

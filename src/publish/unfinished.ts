@@ -4,9 +4,7 @@ import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/ma
 import type { Manifests, Party, Reader, Store } from "../store/contract.js";
 import { leftoversOf, placeAt } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
-import { isHere } from "../support/target-mark.js";
-
-const PAGE = 1_000;
+import { manifestsHere } from "./manifests-here.js";
 
 export interface UnfinishedPublish {
   /** `publish_left`: pending, and its writer is gone. `stage_left`: it has ended, and something of it still lies about. */
@@ -50,20 +48,13 @@ export async function* unfinishedIn({
   readonly manifests: Pick<Manifests, "list">;
   readonly reader: Reader;
 }): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
-  for (let after: Manifest | null = null; ; ) {
-    const page: readonly Manifest[] = await manifests.list({ target: null, state: null, after, limit: PAGE });
-    for (const manifest of page) {
-      if (!isHere(manifest)) continue;
-      if (manifest.state !== "pending") {
-        const isLeft = !manifest.isCleared && leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent");
-        if (isLeft) yield { kind: "stage_left", manifest };
-        continue;
-      }
-      const { grants } = await reader.inspect(manifest.resource);
-      if (!grants.some(({ lockId }) => lockId === manifest.lockId)) yield { kind: "publish_left", manifest };
+  for await (const manifest of manifestsHere(manifests)) {
+    if (manifest.state !== "pending") {
+      const isLeft = !manifest.isCleared && leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent");
+      if (isLeft) yield { kind: "stage_left", manifest };
+      continue;
     }
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last;
+    const { grants } = await reader.inspect(manifest.resource);
+    if (!grants.some(({ lockId }) => lockId === manifest.lockId)) yield { kind: "publish_left", manifest };
   }
 }

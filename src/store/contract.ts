@@ -214,6 +214,8 @@ interface Upkeep {
 
 /** A store that is only looked at: nothing is created, opened for writing, migrated or repaired. */
 export interface Examination {
+  /** As of the store when it is open. */
+  readonly url: string;
   readonly reader: Reader;
   readonly manifests: Pick<Manifests, "list">;
   readonly settings: Settings;

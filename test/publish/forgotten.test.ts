@@ -3,8 +3,11 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { examine } from "../../src/doctor/examine.js";
 import { publish } from "../../src/publish/index.js";
 import { newStageName } from "../../src/publish/stage-name.js";
+import { findWorkspace } from "../../src/workspace/find.js";
+import { makeWorkspace } from "../../src/workspace/make.js";
 import { scratchFolder } from "../crash/sweep.js";
 import { prepare } from "./sweep.js";
 import { debrisAt, KEY, removeScene, type Scene, treeOf, verifiedVersion } from "./world.js";
@@ -47,6 +50,38 @@ it.each(["sqlite", "file"] as const)("PUB-3: %s: the next publish removes it", a
   expect(debrisAt(scene.target)).toEqual([]);
   removeScene(scene);
 });
+
+const consult = ({ dir, store }: Scene, repair: boolean) => {
+  makeWorkspace(dir);
+  const workspace = findWorkspace({ root: dir, store, owner: "user:doctor" }, { cwd: dir, env: {} });
+  return examine(workspace, { env: { XDG_STATE_HOME: dir }, repair });
+};
+
+it.each(["sqlite", "file"] as const)(
+  "PUB-3: %s: the doctor finds it, and removes just that when asked to",
+  async (kind) => {
+    const scene = await prepare(base, { kind, replaces: true });
+    const client = await scene.open();
+    const lost = newStageName(client.home.store.url, scene.target);
+    const other = newStageName(client.home.store.url, `${scene.target}-2`);
+    leaveStage(scene, other);
+    machine.hasJustStarted = true;
+    await publish({ holdfast: client, key: KEY }, scene.target, async (stage) => {
+      await treeOf("new")(stage);
+      leaveStage(scene, lost);
+      const { findings } = await consult(scene, false);
+      expect(findings).toMatchObject([{ code: "STAGE_LEFT", message: expect.stringContaining(lost), auto_safe: true }]);
+      const there = readdirSync(tmpOf(scene));
+      expect(there).toContain(lost);
+      await consult(scene, true);
+      expect(readdirSync(tmpOf(scene)).sort()).toEqual(there.filter((name) => name !== lost).sort());
+    });
+    expect(await verifiedVersion(client, scene.target)).toBe("new");
+    expect((await consult(scene, false)).findings).toEqual([]);
+    await client.close();
+    removeScene(scene);
+  },
+);
 
 it("PUB-3: what was touched since the machine started is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });

@@ -1,5 +1,7 @@
 /** Publishes that crashed, and what they left on the disk. */
+import { forgottenIn } from "../../publish/forgotten.js";
 import { settleAll, unfinishedIn } from "../../publish/unfinished.js";
+import { removeTree } from "../../support/remove-tree.js";
 import { type Check, type Diagnosis, type Surgery, storeOf } from "../check.js";
 
 export const leftPublishes: Check = {
@@ -30,9 +32,26 @@ export const leftPublishes: Check = {
             },
       );
     }
+    for await (const { target, stage } of forgottenIn(store))
+      found.push({
+        code: "STAGE_LEFT",
+        message: `${stage} is left of a publish to ${target} whose record a power cut took`,
+        next: ["Nothing needs to be done: the next publish there removes it. `holdfast doctor --repair` does it now."],
+        repair: removeForgotten,
+      });
     return found;
   },
 };
+
+/** Looked for once more: what was found before was found without the store. */
+async function removeForgotten({ store }: Surgery): Promise<string> {
+  const removed: string[] = [];
+  for await (const { stage } of forgottenIn(store)) {
+    await removeTree(stage);
+    removed.push(stage);
+  }
+  return removed.length === 0 ? "removed already" : `removed ${removed.join(", ")}`;
+}
 
 async function repair({ store, party }: Surgery): Promise<string> {
   const settled = await settleAll(store, party);

@@ -21,6 +21,7 @@ export function examineFileStore(place: string): Examination | null {
   const trees = namesIn(layout.locks).map((name) => join(layout.locks, name));
   const records = createFileRecords(layout);
   return {
+    url: `file:${layout.root}`,
     reader: createReader({ records, settings }),
     manifests: { list: async (page) => records.manifests(page) },
     settings,

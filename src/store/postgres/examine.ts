@@ -20,7 +20,7 @@ interface ToldServer extends Omit<ToldStore, "store_id"> {
 export async function examinePostgresStore(url: string): Promise<Examination | null> {
   const connection = connect(url);
   try {
-    const examination = await look(connection);
+    const examination = await look(url, connection);
     if (examination === null) await connection.close();
     return examination;
   } catch (error) {
@@ -29,7 +29,7 @@ export async function examinePostgresStore(url: string): Promise<Examination | n
   }
 }
 
-async function look(connection: Connection): Promise<Examination | null> {
+async function look(url: string, connection: Connection): Promise<Examination | null> {
   assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
   const told = await connection.ask<ToldServer>(() => call("described", {}));
   const { store_id: storeId } = told;
@@ -40,6 +40,7 @@ async function look(connection: Connection): Promise<Examination | null> {
     .filter(([, value]) => value === "off")
     .map(([name]) => `${name} = off`);
   return {
+    url,
     reader: createReader(connection, storeId, settings, createSystemClock()),
     manifests: { list: (page) => listManifests(connection, storeId, page) },
     settings,

@@ -33,6 +33,7 @@ export function examineSqliteStore(place: string): Examination | null {
     const records = createRecords(database, new Tables(database));
     const check = database.prepare("PRAGMA quick_check(20)");
     return {
+      url: `sqlite:${path}`,
       reader: createReader({ records, settings }),
       manifests: { list: async (page) => records.manifests(page) },
       settings,

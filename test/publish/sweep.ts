@@ -36,13 +36,15 @@ export const COURSES: readonly (Course & { readonly name: string })[] = KINDS.fl
 /** Scenes between two collections of garbage. */
 const COLLECT_EVERY = 100;
 let scenes = 0;
+/** Leases are a day long here. */
+const SHORTEST_ALARM_MS = 3_600_000;
 
 type Prepared = Omit<Course, "isProven"> & Partial<Course>;
 
 /** A scene with the old tree in place, or none. */
 export async function prepare(base: string, { kind, replaces, isProven = false }: Prepared): Promise<Scene> {
   scenes += 1;
-  if (scenes % COLLECT_EVERY === 0) collectGarbage();
+  if (scenes % COLLECT_EVERY === 0) await collectGarbage();
   const scene = await sceneAt(join(base, `scene-${scenes}`), kind);
   faults.skipSyncs();
   faults.watch(scene.dir);
@@ -64,6 +66,7 @@ interface Point {
 /** A client comes, takes the lock and publishes, until it is stopped: then everything of it is dead. */
 async function publishUntil(scene: Scene, version: string, point: Point) {
   const mark = faults.mark();
+  const alarms = catchAlarms();
   faults.arm(point);
   let told: string | null = null;
   try {
@@ -76,9 +79,31 @@ async function publishUntil(scene: Scene, version: string, point: Point) {
   }
   const { seen } = faults.disarm();
   faults.bury(mark);
+  alarms.clear();
   closeDatabases();
   await scene.mourn();
   return { told, seen };
+}
+
+/**
+ * A dead process has no timers. The one that waits for the end of its lease would keep all that the lease leads to, and with
+ * it a connection whose files stay open until it is collected.
+ */
+function catchAlarms(): { clear(): void } {
+  const { setTimeout } = globalThis;
+  const alarms: NodeJS.Timeout[] = [];
+  const catching = (run: () => void, ms?: number): NodeJS.Timeout => {
+    const timer = setTimeout(run, ms);
+    if ((ms ?? 0) > SHORTEST_ALARM_MS) alarms.push(timer);
+    return timer;
+  };
+  globalThis.setTimeout = Object.assign(catching, setTimeout);
+  return {
+    clear() {
+      globalThis.setTimeout = setTimeout;
+      for (const timer of alarms) clearTimeout(timer);
+    },
+  };
 }
 
 /** Stops a publish at each n-th operation; returns how many points there were. */

@@ -1002,6 +1002,14 @@ export const MUTANTS = [
     tests: publishing("forgotten", "of a live writer"),
   },
   {
+    name: "doctor-forgotten",
+    about: "the doctor does not look for stages whose manifest a power cut took",
+    file: "src/doctor/checks/left-publishes.ts",
+    find: "of forgottenIn(store))\n      found.push",
+    replace: 'of store.url === "" ? forgottenIn(store) : [])\n      found.push',
+    tests: publishing("forgotten", "the doctor finds it"),
+  },
+  {
     name: "publish-forgotten-since-boot",
     about: "a stage that was touched since the machine started is taken for a forgotten one",
     file: "src/publish/forgotten.ts",

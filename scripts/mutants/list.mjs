@@ -924,7 +924,7 @@ export const MUTANTS = [
   {
     name: "publish-no-replace",
     about: "a folder is renamed over whatever is there",
-    file: "src/publish/place.ts",
+    file: "src/publish/placement.ts",
     find: "const isNew = folderAt(path) === undefined;",
     replace: "const isNew = folderAt(path) !== null;",
     tests: publishing("publish", "an empty folder"),

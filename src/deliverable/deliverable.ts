@@ -24,10 +24,10 @@ import { boundTo, newRecord } from "./new-record.js";
 import { identityOf, type Places, placesIn } from "./places.js";
 import { type DeliverableRecord, type FoundLock, publicPart, type StoredRecord } from "./record.js";
 import { corrupt, inTheWay, lapsed, notHeld, notTold } from "./refusals.js";
+import { removeOwnFiles } from "./remove-own-files.js";
 import { inRoom, type Room, readContent } from "./room.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";
-import { removeOwnFiles } from "./terminate.js";
 import { keepToken, keptToken, removeTokens } from "./token-file.js";
 
 export interface DeliverableOptions {

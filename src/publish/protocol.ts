@@ -54,7 +54,7 @@ import { noteGone } from "../support/left-behind.js";
 import { removeTree } from "../support/remove-tree.js";
 import { removeForgotten } from "./forgotten.js";
 import { type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";
-import { Placement } from "./place.js";
+import { Placement } from "./placement.js";
 import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { sealStage } from "./seal.js";
 import { openStage, type Stage } from "./stage.js";

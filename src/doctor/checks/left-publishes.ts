@@ -4,6 +4,10 @@ import { settleAll, unfinishedIn } from "../../publish/unfinished.js";
 import { removeTree } from "../../support/remove-tree.js";
 import { type Check, type Diagnosis, type Surgery, storeOf } from "../check.js";
 
+const REMOVED_BY_NEXT = [
+  "Nothing needs to be done: the next publish there removes it. `holdfast doctor --repair` does it now.",
+];
+
 export const leftPublishes: Check = {
   name: "publishes",
   async look(patient): Promise<readonly Diagnosis[]> {
@@ -25,9 +29,7 @@ export const leftPublishes: Check = {
           : {
               code: "STAGE_LEFT",
               message: `${tmpPath} is left of a publish to ${target} that has ended`,
-              next: [
-                "Nothing needs to be done: the next publish there removes it. `holdfast doctor --repair` does it now.",
-              ],
+              next: REMOVED_BY_NEXT,
               repair,
             },
       );
@@ -36,7 +38,7 @@ export const leftPublishes: Check = {
       found.push({
         code: "STAGE_LEFT",
         message: `${stage} is left of a publish to ${target} whose record a power cut took`,
-        next: ["Nothing needs to be done: the next publish there removes it. `holdfast doctor --repair` does it now."],
+        next: REMOVED_BY_NEXT,
         repair: removeForgotten,
       });
     return found;

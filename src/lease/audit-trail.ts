@@ -53,27 +53,41 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
   }
 
   async function* readFrom(positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
-    for (const tree of await treesFor(filter)) {
-      for (;;) {
-        const page = await reader.audit({ tree, afterSeq: positions.get(tree) ?? 0, limit: PAGE });
-        for (const entry of page) {
-          positions.set(tree, entry.seq);
-          if (matches(entry, filter)) yield entry;
-        }
-        if (page.length < PAGE) break;
+    for (const tree of await treesFor(filter)) yield* readChain(tree, positions, filter);
+  }
+
+  async function* readChain(tree: Key, positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
+    for (;;) {
+      const page = await reader.audit({ tree, afterSeq: positions.get(tree) ?? 0, limit: PAGE });
+      for (const entry of page) {
+        positions.set(tree, entry.seq);
+        if (matches(entry, filter)) yield entry;
       }
+      if (page.length < PAGE) return;
     }
+  }
+
+  /** No more of a chain than could be among the first: the rest of it comes later than these. */
+  async function firstOf(tree: Key, filter: AuditFilter, limit: number): Promise<Placed[]> {
+    const found: Placed[] = [];
+    for await (const entry of readChain(tree, new Map(), filter)) {
+      found.push(placeAfter(found.at(-1), entry));
+      if (found.length === limit) break;
+    }
+    return found;
   }
 
   return {
     async list({ limit = 1_000, ...filter } = {}) {
       checkLimit(limit);
-      const found: Placed[] = [];
-      for await (const entry of readFrom(new Map(), filter)) {
-        found.push(placeAfter(found.at(-1), entry));
-        if (found.length >= limit && filter.resource !== undefined) break;
+      let found: Placed[] = [];
+      for (const tree of await treesFor(filter)) {
+        for (const each of await firstOf(tree, filter, limit)) found.push(each);
+        if (found.length > 2 * limit) found = byTime(found).slice(0, limit);
       }
-      return inOrderOfTime(found).slice(0, limit);
+      return byTime(found)
+        .slice(0, limit)
+        .map(({ entry }) => entry);
     },
     async recent({ limit = 20, ...filter } = {}) {
       checkLimit(limit);
@@ -88,7 +102,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
         }
         for (const entry of own.slice(-limit)) found.push(placeAfter(found.at(-1), entry));
       }
-      return inOrderOfTime(found).slice(-limit);
+      return byTime(found)
+        .slice(-limit)
+        .map(({ entry }) => entry);
     },
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
@@ -107,8 +123,8 @@ function checkLimit(limit: number): void {
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
 }
 
-function inOrderOfTime(found: Placed[]): AuditEntry[] {
-  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).map(({ entry }) => entry);
+function byTime(found: Placed[]): Placed[] {
+  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
 }
 
 interface Placed {

@@ -21,7 +21,7 @@ import { assertUsable, type TreeRecord } from "./tree-record.js";
 const TRIES = 20;
 
 export function createFileRecords(layout: Layout): LedgerRecords {
-  const bookmarks = new Map<Key, Bookmark>();
+  const bookmarks = new Map<Key, Bookmarks>();
   const decisions = new Decisions(layout.ops);
   const manifests = new ManifestFiles(layout.manifests);
   const recordIn = (folder: string): TreeRecord | null => settledRecord(join(folder, "tree.json"), decisions);
@@ -165,29 +165,44 @@ function byPlace(a: Place, b: Place): number {
   return a.lockId < b.lockId ? -1 : a.lockId > b.lockId ? 1 : 0;
 }
 
-/** Where reading stopped last, so that going on does not read everything again. */
+/** A place in the file of a chain: behind the entry of this number. */
 interface Bookmark {
   readonly seq: number;
   readonly end: number;
 }
 
+/** Known places, so that reading on, or backwards page by page, does not read everything again. */
+interface Bookmarks {
+  /** One every so often, as far as somebody has read. */
+  readonly passed: Bookmark[];
+  /** Where reading stopped last. */
+  last: Bookmark;
+}
+
+const BEGINNING: Bookmark = { seq: 0, end: 0 };
+const MARK_EVERY = 500;
+
 function readEntries(
   path: string,
   { audit, tree }: TreeRecord,
   page: AuditPage,
-  bookmarks: Map<Key, Bookmark>,
+  bookmarks: Map<Key, Bookmarks>,
 ): AuditEntry[] {
   const found: AuditEntry[] = [];
-  const known = bookmarks.get(tree);
-  let at: Bookmark = known !== undefined && known.seq <= page.afterSeq ? known : { seq: 0, end: 0 };
+  const known = bookmarks.get(tree) ?? { passed: [BEGINNING], last: BEGINNING };
+  bookmarks.set(tree, known);
+  const isBefore = ({ seq, end }: Bookmark): boolean => seq <= page.afterSeq && end <= audit.bytes;
+  const passed = known.passed.findLast(isBefore) ?? BEGINNING;
+  let at = isBefore(known.last) && known.last.seq > passed.seq ? known.last : passed;
   for (const { text, end } of AuditFile.lines(path, at.end, audit.bytes)) {
     at = { seq: at.seq + 1, end };
+    if (at.seq >= (known.passed.at(-1)?.seq ?? 0) + MARK_EVERY) known.passed.push(at);
     if (at.seq <= page.afterSeq) continue;
     const entry = entryIn(text, path);
     if (matches(entry, page)) found.push(entry);
     if (found.length === page.limit) break;
   }
-  bookmarks.set(tree, at);
+  known.last = at;
   return found;
 }
 

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { createAuditTrail } from "../../src/lease/audit-trail.js";
+import type { AuditEntry } from "../../src/lock/audit.js";
+import type { Key } from "../../src/lock/key.js";
+import type { AuditPage, Store } from "../../src/store/contract.js";
+
+/** Chains with an entry a second each, which begin at different times, and how many entries were read of them. */
+function trailOf(chains: number, length: number) {
+  let read = 0;
+  const startOf = (tree: string) => Number(tree.slice("tree-".length)) * 300;
+  const entryAt = (tree: string, seq: number) =>
+    ({
+      seq,
+      at: new Date((startOf(tree) + seq) * 1_000).toISOString(),
+      resource: tree,
+      owner: "agent:a",
+    }) as AuditEntry;
+  const reader = {
+    auditHeads: async () => new Map(Array.from({ length: chains }, (_, at) => [`tree-${at}` as Key, length])),
+    async audit({ tree, afterSeq, limit }: AuditPage) {
+      const count = Math.min(limit, length - afterSeq);
+      read += count;
+      return Array.from({ length: count }, (_, at) => entryAt(tree, afterSeq + 1 + at));
+    },
+  };
+  return { trail: createAuditTrail({ reader } as unknown as Store), read: () => read };
+}
+
+describe("the audit trail", () => {
+  it("AUDIT-4: the first entries of all chains are found without reading the chains to their ends", async () => {
+    const { trail, read } = trailOf(5, 20_000);
+    const entries = await trail.list({ limit: 700 });
+    const times = entries.map(({ at }) => Date.parse(at) / 1_000);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    // tree-0 has 300 seconds alone, then tree-1 comes in.
+    expect(entries.filter(({ resource }) => resource === "tree-0")).toHaveLength(500);
+    expect(entries.filter(({ resource }) => resource === "tree-1")).toHaveLength(200);
+    expect(read()).toBe(5 * 1_000);
+  });
+
+  it("AUDIT-4: the last entries are those with the latest times, oldest first", async () => {
+    const { trail } = trailOf(3, 2_000);
+    const entries = await trail.recent({ limit: 400 });
+    expect(entries).toHaveLength(400);
+    expect(entries.at(-1)).toMatchObject({ resource: "tree-2", seq: 2_000 });
+    expect(new Set(entries.map(({ resource }) => resource))).toEqual(new Set(["tree-1", "tree-2"]));
+  });
+});

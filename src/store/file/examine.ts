@@ -1,22 +1,20 @@
 /** Looking at a file store: its files are read, and nothing else happens to them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { SCHEMA_VERSION } from "../../lock/grant.js";
-import type { Settings } from "../../lock/settings.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local-store.js";
 import { layoutOf } from "./layout.js";
 import { createFileRecords } from "./records.js";
+import { assertStoreRecord, type StoreRecord } from "./store-record.js";
 import { assertUsable, type TreeRecord } from "./tree-record.js";
 
 export function examineFileStore(place: string): Examination | null {
   const layout = layoutOf(resolve(place));
   const path = join(layout.root, "store.json");
-  const record = readJson<{ schema_version: number; settings: Settings }>(path);
+  const record = readJson<StoreRecord>(path);
   if (record === null) return null;
-  if (record.schema_version > SCHEMA_VERSION)
-    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
+  assertStoreRecord(record, path);
   const { settings } = record;
   const trees = namesIn(layout.locks).map((name) => join(layout.locks, name));
   const records = createFileRecords(layout);

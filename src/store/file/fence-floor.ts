@@ -31,9 +31,17 @@ export class FenceFloor {
     this.#guard = openGuard(join(root, "floor.guard"));
   }
 
+  /** `E_STORE_CORRUPT`: a number made of what is no number would spoil the tree that begins with it. */
+  #read(): FloorRecord | null {
+    const known = this.#file.read();
+    if (known === null || (Number.isSafeInteger(known.from) && Number.isSafeInteger(known.to))) return known;
+    const { path } = this.#file;
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
+  }
+
   /** The start of a block of `size` numbers that lies under the floor on the disk. */
   startOfNewTree(now: Instant, size: number): number {
-    const known = this.#file.read();
+    const known = this.#read();
     if (isHighEnough(known, now, size)) return startUnder(known, now);
     for (let tries = 0; !this.#guard.tryEnter(); tries += 1) {
       if (tries >= RAISE_TRIES)
@@ -48,7 +56,7 @@ export class FenceFloor {
   }
 
   #raise(now: Instant, size: number): number {
-    const known = this.#file.read();
+    const known = this.#read();
     if (isHighEnough(known, now, size)) return startUnder(known, now);
     const from = known === null ? Math.floor(now.wallMs) : known.boot_id === now.bootId ? known.from : known.to;
     const start = Math.max(from, Math.floor(now.wallMs));

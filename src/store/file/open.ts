@@ -11,19 +11,14 @@ import { enterAll, openGuard } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
 import { createLocalStore } from "../local-store.js";
-import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
+import { assertNothingForeign, isOtherMachine, machineRecord } from "../one-machine.js";
 import { openProofFolder } from "../surroundings.js";
 import { BlockFile } from "./block-file.js";
 import { FenceFloor } from "./fence-floor.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { FileLedger } from "./ledger.js";
 import { createFileRecords } from "./records.js";
-
-interface StoreRecord {
-  readonly schema_version: number;
-  readonly settings: Settings;
-  readonly machine: MachineRecord;
-}
+import { assertStoreRecord, type StoreRecord } from "./store-record.js";
 
 export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });
@@ -63,8 +58,7 @@ async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): P
       file.write({ schema_version: SCHEMA_VERSION, settings, machine }, true);
       return settings;
     }
-    if (record.schema_version > SCHEMA_VERSION)
-      throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${file.path} was written by a newer version of holdfast`);
+    assertStoreRecord(record, file.path);
     assertAgree(record.settings, stated);
     if (isOtherMachine(record.machine, now)) {
       assertNothingForeign(createFileRecords(layout), now, `file:${root}`);

@@ -1,0 +1,33 @@
+/** store.json: what everybody who uses the folder has agreed on, and what must be true of it before anybody relies on it. */
+import { SCHEMA_VERSION } from "../../lock/grant.js";
+import { checkSettings, type Settings } from "../../lock/settings.js";
+import { HoldfastError } from "../../support/errors.js";
+import type { MachineRecord } from "../one-machine.js";
+
+export interface StoreRecord {
+  readonly schema_version: number;
+  readonly settings: Settings;
+  readonly machine: MachineRecord;
+}
+
+/** `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
+export function assertStoreRecord(record: StoreRecord, path: string): void {
+  if (record.schema_version > SCHEMA_VERSION)
+    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
+  if (!isSane(record)) throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
+}
+
+function isSane({ schema_version, settings, machine }: StoreRecord): boolean {
+  try {
+    checkSettings(settings);
+    return (
+      Number.isSafeInteger(schema_version) &&
+      settings.levels !== undefined &&
+      settings.profiles !== undefined &&
+      typeof machine.machine_id === "string" &&
+      typeof machine.boot_id === "string"
+    );
+  } catch {
+    return false;
+  }
+}

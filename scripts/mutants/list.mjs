@@ -1148,6 +1148,14 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/each.test.ts"], only: "the answer is lost" },
   },
   {
+    name: "postgres-each-few",
+    about: "PostgreSQL: a few calls wait for each other although they share next to nothing",
+    file: "src/store/postgres/convoy.ts",
+    find: "traffic.calls <= FEW || underWay < UNDER_WAY",
+    replace: "underWay < UNDER_WAY",
+    tests: { files: ["test/postgres/convoy.test.ts"], only: "while there are few" },
+  },
+  {
     name: "postgres-each-patience",
     about: "PostgreSQL: a call that hangs holds up those that come after it",
     file: "src/store/postgres/convoy.ts",

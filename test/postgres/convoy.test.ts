@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createConvoy, type Shared } from "../../src/store/postgres/convoy.js";
+import { createConvoy, type Route, type Shared } from "../../src/store/postgres/convoy.js";
 
 interface Item {
   readonly name: string;
@@ -8,12 +8,12 @@ interface Item {
   readonly kind?: string;
 }
 
-/** A server that answers when it is told to, and a list of what was sent to it. */
-function scene(shared: (items: readonly Item[]) => Shared<string> = doAll) {
+/** A server that answers when it is told to, and a list of what was sent to it. Calls of another kind are under way too. */
+function scene(shared: (items: readonly Item[]) => Shared<string> = doAll, otherCalls = 9) {
   const sent: string[] = [];
   const answers: (() => void)[] = [];
   const answered = () => new Promise<void>((resolve) => answers.push(resolve));
-  const go = createConvoy<Item, string>({
+  const route: Route<Item, string> = {
     fits: (first, other) => first.kind === other.kind,
     treeOf: ({ tree }) => tree,
     async send(items) {
@@ -26,7 +26,8 @@ function scene(shared: (items: readonly Item[]) => Shared<string> = doAll) {
       await answered();
       return `${name} alone`;
     },
-  });
+  };
+  const go = createConvoy(route, { calls: otherCalls });
   const answerNext = async () => {
     answers.shift()?.();
     await sleep(0);
@@ -45,6 +46,17 @@ const doAll = (items: readonly Item[]): Shared<string> => ({
 });
 
 describe("calls that can share a statement", () => {
+  it("go each as it comes while there are few, whatever they are for", async () => {
+    const { sent, start, answerNext } = scene(doAll, 1);
+    for (const name of ["a", "b", "c", "d", "e"]) start(name);
+    expect(sent).toEqual(["a", "b", "c"]);
+    for (let answered = 0; answered < 3; answered += 1) await answerNext();
+    expect(sent).toEqual(["a", "b", "c", "d+e"]);
+    await answerNext();
+    for (const name of ["f", "g", "h"]) start(name);
+    expect(sent).toEqual(["a", "b", "c", "d+e", "f", "g", "h"]);
+  });
+
   it("go alone and at once while few are under way, and together after that", async () => {
     const { sent, start, answerNext } = scene();
     const told = ["a", "b", "c", "d", "e"].map((name) => start(name));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { migrateStore, openHoldfast } from "../../src/index.js";
+import { type Lease, migrateStore, openHoldfast } from "../../src/index.js";
 import { openInstallation } from "../../src/open-holdfast.js";
 import { listManifests, publish } from "../../src/publish/index.js";
 import { createRuntimeLeases } from "../../src/runtime/leases.js";
@@ -104,6 +104,28 @@ describe("migrations", () => {
     });
     await holdfast.close();
     rmSync(place, { recursive: true, force: true });
+  });
+
+  it("STORE-5: of calls at the same time, those that lack a function on the server say how to get it", async () => {
+    const url = await emptyDatabase();
+    await migrateStore(url);
+    await administer(url, "drop function holdfast.take_each, holdfast.release_each");
+    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
+    const names = Array.from({ length: 9 }, (_, at) => `k${at}`);
+    const leases: Lease[] = [];
+    for (const name of names) leases.push(await holdfast.acquire(name));
+    const releasing = await Promise.allSettled(leases.map((lease) => lease.release()));
+    const taking = await Promise.allSettled(names.map((name) => holdfast.acquire(`other-${name}`)));
+    for (const calls of [releasing, taking]) {
+      const failed = calls.flatMap((call) => (call.status === "rejected" ? [call.reason] : []));
+      expect(failed).not.toEqual([]);
+      for (const error of failed)
+        expect(error).toMatchObject({
+          code: "E_STORE_UNAVAILABLE",
+          next: [expect.stringContaining("holdfast migrate")],
+        });
+    }
+    await holdfast.close();
   });
 
   it("STORE-5: a newer schema is refused and left alone", async () => {

@@ -1,15 +1,23 @@
 /**
  * Calls of one kind that can share a statement. While some are under way, those that come after wait for one of them to be
  * answered, never for longer than a moment, and then go together: one message, one step of the server and one sync of its
- * disk for all. Who comes alone never waits.
+ * disk for all. Who comes alone never waits, nor do a few: they would wait for longer than what they share is worth.
  *
  * The server does of a shared statement what is simple, and what it left undone goes on alone.
  */
-/** So many statements before others wait. */
+/** So many calls, of all kinds together, go each as it comes. */
+const FEW = 4;
+/** When there are more: so many statements of a kind before others wait. */
 const UNDER_WAY = 2;
 /** One that is held up by the server holds up nobody else for longer than this. */
 const PATIENCE_MS = 3;
 const MOST_TOGETHER = 32;
+
+/** What the convoys of one client know of each other. */
+export interface Traffic {
+  /** Calls that were not answered yet, under way or waiting. */
+  calls: number;
+}
 
 export interface Shared<Told> {
   /** What was not done is missing. */
@@ -33,14 +41,16 @@ interface Passenger<Item, Told> {
   readonly reject: (error: unknown) => void;
 }
 
-export function createConvoy<Item, Told>(route: Route<Item, Told>): (item: Item) => Promise<Told> {
+export function createConvoy<Item, Told>(route: Route<Item, Told>, traffic: Traffic): (item: Item) => Promise<Told> {
   const waiting: Passenger<Item, Told>[] = [];
   let underWay = 0;
   let patience: NodeJS.Timeout | undefined;
 
+  const mayDepart = (): boolean => traffic.calls <= FEW || underWay < UNDER_WAY;
+
   const arrived = (): void => {
     underWay -= 1;
-    if (waiting.length > 0 && underWay < UNDER_WAY) depart();
+    if (waiting.length > 0 && mayDepart()) depart();
   };
 
   function depart(): void {
@@ -92,12 +102,17 @@ export function createConvoy<Item, Told>(route: Route<Item, Told>): (item: Item)
     }
   }
 
-  return (item) =>
-    new Promise((resolve, reject) => {
+  return (item) => {
+    traffic.calls += 1;
+    const told = new Promise<Told>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      if (underWay < UNDER_WAY) depart();
+      if (mayDepart()) depart();
       else patience ??= setTimeout(outOfPatience, PATIENCE_MS);
     });
+    return told.finally(() => {
+      traffic.calls -= 1;
+    });
+  };
 
   function outOfPatience(): void {
     patience = undefined;

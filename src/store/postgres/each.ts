@@ -3,7 +3,7 @@ import { treeOf } from "../../lock/key.js";
 import type { AcquireRequest, GrantRef, Party } from "../contract.js";
 import { type Call, callOf } from "./call.js";
 import type { Connection } from "./connection.js";
-import { createConvoy, type Shared } from "./convoy.js";
+import { createConvoy, type Route, type Shared, type Traffic } from "./convoy.js";
 import { lockIdFor } from "./lock-ids.js";
 import type { ToldAnswer } from "./records.js";
 import type { ToldTaken } from "./take.js";
@@ -52,9 +52,10 @@ export function mayShare({ wants, presented, mustSteal, ticketId, metadata }: Ac
 export function createTakes(
   connection: Connection,
   store: string,
+  traffic: Traffic,
   alone: (ask: Ask, again: boolean) => Promise<Told>,
 ): (ask: Ask) => Promise<Told> {
-  return createConvoy<Ask, Told>({
+  const route: Route<Ask, Told> = {
     treeOf: ({ request }) => treeOf(wantOf(request).resource),
     fits: ({ request: first }, { request: other }) =>
       first.party === other.party &&
@@ -90,16 +91,18 @@ export function createTakes(
       return { told: ids.map((id) => told[id]), again };
     },
     alone,
-  });
+  };
+  return createConvoy(route, traffic);
 }
 
 /** Told `true` by the shared statement and alone alike. */
 export function createReleases(
   connection: Connection,
   store: string,
+  traffic: Traffic,
   alone: (release: OneRelease, again: boolean) => Promise<true>,
 ): (release: OneRelease) => Promise<true> {
-  return createConvoy<OneRelease, true>({
+  const route: Route<OneRelease, true> = {
     treeOf: ({ ref }) => treeOf(ref.resource),
     fits: (first, other) => first.party === other.party,
     async send(releases): Promise<Shared<true>> {
@@ -115,7 +118,8 @@ export function createReleases(
       return { told: ids.map((id) => (gone.has(id) ? true : undefined)), again };
     },
     alone,
-  });
+  };
+  return createConvoy(route, traffic);
 }
 
 function wantOf({ wants: [want] }: AcquireRequest): AcquireRequest["wants"][number] {

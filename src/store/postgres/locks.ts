@@ -30,8 +30,9 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   const offered = new Map<string, Offered>();
   const { wakeUps } = connection;
 
-  const takes = createTakes(connection, store, askAlone);
-  const releases = createReleases(connection, store, async ({ ref, party }, again) => {
+  const traffic = { calls: 0 };
+  const takes = createTakes(connection, store, traffic, askAlone);
+  const releases = createReleases(connection, store, traffic, async ({ ref, party }, again) => {
     await releaseAlone([ref], party, again);
     return true;
   });

@@ -419,7 +419,7 @@ export const MUTANTS = [
     about: "the same for the file store",
     file: "src/store/file/tree.ts",
     find: "const reserved = this.#fenceUsed + FENCE_BLOCK;",
-    replace: "const reserved = this.record.fence_reserved;\n      this.#fenceUsed = reserved - FENCE_BLOCK;",
+    replace: "const reserved = this.record.fence_reserved;\n      this.#fenceUsed = reserved - 1_000;",
     tests: processes("fence", "mint at once"),
   },
   {

@@ -13,8 +13,10 @@ import type { FenceFloor } from "./fence-floor.js";
 import type { NodeFiles } from "./nodes.js";
 import type { TreeRecord } from "./tree-record.js";
 
-/** Numbers reserved by one write that reaches the disk. */
-export const FENCE_BLOCK = 1_000;
+/** Numbers that a new tree begins with: they lie under the floor of the store. */
+const FIRST_BLOCK = 1_000;
+/** Numbers reserved by one write that reaches the disk: a tree that has used up its first ones will want many. */
+export const FENCE_BLOCK = 10_000;
 
 /** What is left of a tree beside its record. */
 export interface TreeRemains {
@@ -43,13 +45,13 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
   const story = readStory(audit.path, audit.size());
   const isLost = story.end.seq > 0;
   if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
-  const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FENCE_BLOCK), story.highestToken);
+  const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
   const record: TreeRecord = {
     schema_version: SCHEMA_VERSION,
     tree,
     boot_id: now.bootId,
     fence: start,
-    fence_reserved: fenceReserved ?? (story.highestToken > 0 ? start : start + FENCE_BLOCK),
+    fence_reserved: fenceReserved ?? (story.highestToken > 0 ? start : start + FIRST_BLOCK),
     audit: story.end,
     below: nodes.count(bootedAt(now)),
     waiting: false,

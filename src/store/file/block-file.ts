@@ -18,10 +18,22 @@ const PAGE = 4096;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const BLANK = Buffer.from(" ");
+/** No string of this length is longer than a page in UTF-8. */
+const SURELY_A_PAGE = PAGE / 3 - 1;
+
+/** How a value is written, where JSON alone will not do. */
+export interface Codec<T> {
+  encode(value: T): string;
+  /** Throws when what was read cannot be used. */
+  check(value: T, path: string): void;
+}
+
+const JUST_JSON: Codec<unknown> = { encode: JSON.stringify, check: () => undefined };
 
 export class BlockFile<T> {
   readonly path: string;
   readonly #names: FolderNames | null;
+  readonly #codec: Codec<T>;
   /** The generation of names in which the path was last looked up. */
   #namedIn = -1;
   #fd = -1;
@@ -38,12 +50,13 @@ export class BlockFile<T> {
   isUnchanged = false;
 
   /** With the names of its folder, which somebody else looks at, the path is looked up only when these have changed. */
-  constructor(path: string, names: FolderNames | null = null) {
+  constructor(path: string, names: FolderNames | null = null, codec: Codec<T> = JUST_JSON) {
     this.path = path;
     this.#names = names;
+    this.#codec = codec;
   }
 
-  /** Null when there is no file, or an empty one. `E_STORE_CORRUPT` when it is no JSON. */
+  /** Null when there is no file, or an empty one. `E_STORE_CORRUPT` when it is no JSON, and what the codec throws. */
   read(): T | null {
     try {
       return this.#read();
@@ -71,8 +84,10 @@ export class BlockFile<T> {
     if (this.isUnchanged) return this.#value;
     this.#forget();
     const value = parse<T>(bytes.subarray(0, length), this.path);
-    this.#hold(length);
+    if (value !== null) this.#codec.check(value, this.path);
+    this.#makeRoom(length);
     bytes.copy(this.#content, 0, 0, length);
+    this.#length = length;
     this.#value = value;
     return value;
   }
@@ -86,12 +101,12 @@ export class BlockFile<T> {
 
   /** Read it first, under the same guard. */
   write(value: T, durable: boolean): void {
-    const json = JSON.stringify(value);
-    const length = Buffer.byteLength(json) + 1;
-    const isOnePage = Math.max(length, this.#size) <= PAGE;
+    const json = this.#codec.encode(value);
     try {
-      this.#hold(Math.max(length, isOnePage ? this.#size : 0));
-      this.#content.write(json, 0);
+      if (json.length > SURELY_A_PAGE) this.#makeRoom(Buffer.byteLength(json) + 1);
+      const length = this.#content.write(json) + 1;
+      const isOnePage = Math.max(length, this.#size) <= PAGE;
+      this.#length = isOnePage ? Math.max(length, this.#size) : length;
       this.#content.fill(SPACE, length - 1, this.#length - 1);
       this.#content[this.#length - 1] = NEWLINE;
       const bytes = this.#content.subarray(0, this.#length);
@@ -169,10 +184,8 @@ export class BlockFile<T> {
     return size;
   }
 
-  /** Makes room for this many bytes. */
-  #hold(length: number): void {
-    if (length > this.#content.length) this.#content = Buffer.alloc(length);
-    this.#length = length;
+  #makeRoom(bytes: number): void {
+    if (bytes > this.#content.length) this.#content = Buffer.alloc(bytes);
   }
 
   #forget(): void {

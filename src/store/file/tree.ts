@@ -34,7 +34,7 @@ import { LineFile, NOBODY } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
 import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
-import { assertUsable, outlivesMachine, type TreeRecord } from "./tree-record.js";
+import { outlivesMachine, TREE_CODEC, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
 const NOTHING: readonly Manifest[] = [];
@@ -81,7 +81,7 @@ export class FileTree {
     const record = join(folder, "tree.json");
     this.#names = new FolderNames(folder);
     this.guard = openGuard(join(folder, "guard"), { writtenInside: record, names: this.#names });
-    this.#file = new BlockFile(record, this.#names);
+    this.#file = new BlockFile(record, this.#names, TREE_CODEC);
     this.#line = new LineFile(join(folder, "line.json"));
     this.#fence = new BlockFile(join(folder, "fence.json"));
     this.#audit = new AuditFile(join(folder, "audit.jsonl"), this.#names);
@@ -111,9 +111,7 @@ export class FileTree {
    */
   #read(now: Instant): TreeRecord | null {
     try {
-      const record = this.#file.read();
-      if (record !== null) assertUsable(record, this.#file.path);
-      return record;
+      return this.#file.read();
     } catch (error) {
       if (!isHoldfastError(error, "E_STORE_CORRUPT") || !this.#file.isOlderThan(bootedAt(now))) throw error;
       return null;

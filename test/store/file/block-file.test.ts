@@ -40,6 +40,13 @@ function openOther(): BlockFile<Content> {
 }
 
 describe("a file that several processes rewrite", () => {
+  it.each([1_300, 1_400, 4_000])("STORE-2: %i letters of three bytes each come back as they are", (count) => {
+    openOther().write({ version: 1 }, false);
+    const content = { version: 2, padding: "語".repeat(count) };
+    openOther().write(content, false);
+    expect(openOther().read()).toEqual(content);
+  });
+
   it("STORE-2: whoever has it open reads what another has written in place", async () => {
     openOther().write({ version: 1 }, false);
     const file = await openTrusting();

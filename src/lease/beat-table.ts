@@ -6,6 +6,9 @@
  * renewals in it and may turn it LOST. The generation tells a slot's leases apart.
  */
 
+import type { Key } from "../lock/key.js";
+import type { GrantRef } from "../store/contract.js";
+
 export const SLOTS = 1024;
 const SLOT_BYTES = 512;
 const HEADER_BYTES = 64;
@@ -34,6 +37,18 @@ export const SLOT_TEXT_BYTES = SLOT_BYTES - TEXT_AT;
 export interface Slot {
   readonly index: number;
   readonly generation: number;
+}
+
+/** The grants of a lease as a slot has them: a line each, of words that hold no blanks. */
+export function toText(grants: readonly GrantRef[]): string {
+  return grants.map(({ resource, lockId, tokenHash }) => `${resource} ${lockId} ${tokenHash}`).join("\n");
+}
+
+export function fromText(text: string): GrantRef[] {
+  return text.split("\n").map((line) => {
+    const [resource = "", lockId = "", tokenHash = ""] = line.split(" ");
+    return { resource: resource as Key, lockId, tokenHash };
+  });
 }
 
 /** When a lease was last known good, how long it is since then, and how long from the next renewal on. */

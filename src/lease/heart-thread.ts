@@ -8,7 +8,7 @@ import type { GrantRef, Store } from "../store/contract.js";
 import { openStore } from "../store/open.js";
 import { createSystemClock } from "../support/clock.js";
 import { HoldfastError } from "../support/errors.js";
-import { BeatTable, KEPT, type Slot } from "./beat-table.js";
+import { BeatTable, fromText, KEPT, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf, renewTo } from "./heart.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
@@ -78,7 +78,7 @@ async function beat(slot: Slot): Promise<void> {
 /** Null while they are on their way, and when the slot went over to another lease while it was read. */
 function grantsIn(slot: Slot): GrantRef[] | null {
   const text = table.textOf(slot.index) || longTexts.get(nameOf(slot));
-  return text === undefined || !isStill(slot) ? null : (JSON.parse(text) as GrantRef[]);
+  return text === undefined || !isStill(slot) ? null : fromText(text);
 }
 
 /** One that could not be opened is tried again with the next beat. */

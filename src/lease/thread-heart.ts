@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../support/clock.js";
 import type { ErrorCode } from "../support/errors.js";
 import { HoldfastError } from "../support/errors.js";
-import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot } from "./beat-table.js";
+import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot, toText } from "./beat-table.js";
 import type { Beating, Heart, Pulse, Rhythm } from "./heart.js";
 
 /** How often the main thread shows that it makes progress. */
@@ -101,7 +101,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
 
   return {
     keep(pulse): Beating {
-      const text = JSON.stringify(pulse.grants);
+      const text = toText(pulse.grants);
       const index = hasFailed ? undefined : freeSlots.pop();
       if (index === undefined) return overflow.keep(pulse);
       if (progress === undefined) start();

@@ -62,11 +62,25 @@ export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: "0".repeat(64) };
 function bodyOf(head: ChainHead, draft: AuditDraft): string {
   return `{"seq":${head.seq + 1},"at":"${isoTime(draft.at)}","event":"${draft.event}","resource":"${
     draft.resource
-  }","owner":${JSON.stringify(draft.owner)},"holder_id":${JSON.stringify(draft.holderId)},"fencing_token":${
+  }",${whoIn(draft)},"fencing_token":${
     draft.fencingToken
   },"lock_id":${draft.lockId === null ? "null" : `"${draft.lockId}"`},"details":${JSON.stringify(
     draft.details,
   )},"prev_hash":"${head.hash}"`;
+}
+
+/** Mostly it is the same one again. */
+let lastOwner = "";
+let lastHolderId = "";
+let lastWho = `"owner":"","holder_id":""`;
+
+function whoIn({ owner, holderId }: AuditDraft): string {
+  if (owner !== lastOwner || holderId !== lastHolderId) {
+    lastOwner = owner;
+    lastHolderId = holderId;
+    lastWho = `"owner":${JSON.stringify(owner)},"holder_id":${JSON.stringify(holderId)}`;
+  }
+  return lastWho;
 }
 
 function sha256(text: string): string {

@@ -42,8 +42,8 @@ export class AuditFile {
     return this.#coded("look at", () => fstatSync(this.#open()).mtimeMs < wallMs);
   }
 
-  append(text: string, at: number): void {
-    this.#coded("append to", () => writeFully(this.#open(), Buffer.from(text), at));
+  append(entries: Buffer, at: number): void {
+    this.#coded("append to", () => writeFully(this.#open(), entries, at));
   }
 
   truncate(to: number): void {

@@ -199,8 +199,11 @@ class FileView implements LedgerView {
   }
 
   publishing(keys: readonly Key[]): readonly Manifest[] {
-    const manifests = this.#trees.flatMap((tree) => tree.publishing());
-    return manifests.filter(({ resource }) => keys.some((key) => isWithin(resource, key) || isWithin(key, resource)));
+    const isNear = ({ resource }: Manifest): boolean =>
+      keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
+    const near: Manifest[] = [];
+    for (const tree of this.#trees) for (const manifest of tree.publishing()) if (isNear(manifest)) near.push(manifest);
+    return near;
   }
 
   nextTicketNumber(): number {

@@ -19,7 +19,8 @@ export interface TreeStep {
   readonly own: readonly Grant[] | null;
   readonly images: readonly NodeContent[];
   readonly manifests: readonly ManifestRecord[];
-  readonly lines: string;
+  /** Lines for the audit chain. */
+  readonly entries: Buffer;
   readonly durable: boolean;
 }
 
@@ -46,14 +47,14 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
   const { record, fenceUsed } = before;
   const images = imagesAfter(before, changes);
   const own = images.find((image) => image.resource === record.tree);
-  const { head, lines } = chained(record.audit, changes.audit);
+  const { head, entries } = chained(record.audit, changes.audit);
   const after: TreeRecord = {
     schema_version: record.schema_version,
     tree: record.tree,
     boot_id: record.boot_id,
     fence: fenceUsed,
     fence_reserved: record.fence_reserved,
-    audit: { seq: head.seq, hash: head.hash, bytes: record.audit.bytes + Buffer.byteLength(lines) },
+    audit: { seq: head.seq, hash: head.hash, bytes: record.audit.bytes + entries.length },
     below: record.below + countBelow(record.tree, changes.adds) - countBelow(record.tree, changes.drops),
     waiting: record.waiting,
     grants: own?.grants ?? record.grants,
@@ -62,7 +63,7 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
   return {
     own: own?.decoded ?? null,
     images: own === undefined ? images : images.filter((image) => image !== own),
-    lines,
+    entries,
     durable,
     manifests: changes.manifests.map(toManifestRecord),
     record: publishes ? { ...after, publishes } : after,
@@ -100,7 +101,7 @@ function countBelow(tree: Key, grants: readonly Grant[]): number {
   return count;
 }
 
-function chained(from: ChainHead, drafts: readonly AuditDraft[]): { head: ChainHead; lines: string } {
+function chained(from: ChainHead, drafts: readonly AuditDraft[]): { head: ChainHead; entries: Buffer } {
   let head: ChainHead = { seq: from.seq, hash: from.hash };
   let lines = "";
   for (const draft of drafts) {
@@ -108,7 +109,7 @@ function chained(from: ChainHead, drafts: readonly AuditDraft[]): { head: ChainH
     lines += `${entry.line}\n`;
     head = entry.head;
   }
-  return { head, lines };
+  return { head, entries: Buffer.from(lines) };
 }
 
 /** The record of the step, with what is to be done once it is written. */

@@ -270,10 +270,10 @@ export class FileTree {
   }
 
   /** A tree begins with its record: an entry without one would pass for what is left of a lost tree. */
-  #appendAudit({ lines, durable }: TreeStep): void {
-    if (lines === "") return;
+  #appendAudit({ entries, durable }: TreeStep): void {
+    if (entries.length === 0) return;
     if (this.#isNew) this.#write(this.record, false);
-    this.#audit.append(lines, this.record.audit.bytes);
+    this.#audit.append(entries, this.record.audit.bytes);
     if (durable) this.#audit.sync();
   }
 

@@ -104,7 +104,7 @@ export const MUTANTS = [
     name: "block-mark",
     about: "whoever replaces a record tells nobody who has the old one open",
     file: "src/store/file/block-file.ts",
-    find: "if (this.#fd >= 0 && this.#size > 0 && this.#names !== null) writeFully(this.#fd, BLANK, this.#size - 1);",
+    find: "if (this.#fd >= 0 && this.#size > 0 && this.#isMarked) writeFully(this.#fd, BLANK, this.#size - 1);",
     replace: "void BLANK;",
     tests: { files: ["test/store/file/block-file.test.ts"], only: "says so" },
   },

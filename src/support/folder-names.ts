@@ -39,6 +39,29 @@ export class FolderNames {
   }
 }
 
+/** That a path in the folder was looked up, which need not be done again until a name there is seen to change. */
+export class KnownName {
+  readonly #names: FolderNames | null;
+  #generation = -1;
+
+  /** Without the names of its folder it has to be looked up each time. */
+  constructor(names: FolderNames | null) {
+    this.#names = names;
+  }
+
+  get holds(): boolean {
+    return this.#generation === this.#names?.generation;
+  }
+
+  note(): void {
+    this.#generation = this.#names?.generation ?? -1;
+  }
+
+  forget(): void {
+    this.#generation = -1;
+  }
+}
+
 /** Never where the file system counts in whole seconds. */
 function isSettled(changedAt: number): boolean {
   return changedAt % 1_000 !== 0 && Date.now() - changedAt > TICK_MS;

@@ -7,7 +7,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { sleep } from "./deadline.js";
 import { HoldfastError, ioError } from "./errors.js";
-import type { FolderNames } from "./folder-names.js";
+import { type FolderNames, KnownName } from "./folder-names.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
 
 /** Tries before the first pause: most guards are free again within these few microseconds. */
@@ -45,14 +45,13 @@ export function openGuard(path: string, { makesFolder = true, writtenInside, nam
   let isInside = false;
   let isClosed = false;
 
-  let provenIn = -1;
-
+  const name = new KnownName(names ?? null);
   const isThisFile = (): boolean => {
     names?.look();
-    if (provenIn === names?.generation) return true;
+    if (name.holds) return true;
     const named = statSync(path, { throwIfNoEntry: false });
     const isSame = named !== undefined && named.ino === file.ino && named.dev === file.dev;
-    provenIn = isSame && names !== undefined ? names.generation : -1;
+    if (isSame) name.note();
     return isSame;
   };
   const tryEnter = (): boolean => {

@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { isNamed, writeFully } from "../../support/durable-file.js";
 import { ioError } from "../../support/errors.js";
-import type { FolderNames } from "../../support/folder-names.js";
+import { type FolderNames, KnownName } from "../../support/folder-names.js";
 
 const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
@@ -16,24 +16,21 @@ export interface AuditLine {
 
 export class AuditFile {
   readonly path: string;
-  readonly #names: FolderNames;
-  /** The generation of names in which the path was last looked up. */
-  #namedIn = -1;
+  readonly #name: KnownName;
   #fd = -1;
 
   /** The names of its folder are looked at by somebody else. */
   constructor(path: string, names: FolderNames) {
     this.path = path;
-    this.#names = names;
+    this.#name = new KnownName(names);
   }
 
   /** Looks again whether the path still names this file, where a name there was changed. */
   size(): number {
     return this.#coded("look at", () => {
-      const { generation } = this.#names;
-      if (this.#fd >= 0 && this.#namedIn !== generation && !isNamed(this.#fd, this.path)) this.close();
+      if (this.#fd >= 0 && !this.#name.holds && !isNamed(this.#fd, this.path)) this.close();
       const { size } = fstatSync(this.#open());
-      this.#namedIn = generation;
+      this.#name.note();
       return size;
     });
   }

@@ -12,7 +12,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "n
 import { dirname } from "node:path";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
-import type { FolderNames } from "../../support/folder-names.js";
+import { type FolderNames, KnownName } from "../../support/folder-names.js";
 
 const PAGE = 4096;
 const SPACE = 0x20;
@@ -32,10 +32,10 @@ const JUST_JSON: Codec<unknown> = { encode: JSON.stringify, check: () => undefin
 
 export class BlockFile<T> {
   readonly path: string;
-  readonly #names: FolderNames | null;
+  readonly #name: KnownName;
+  /** Whoever replaces the file says so in the old one. */
+  readonly #isMarked: boolean;
   readonly #codec: Codec<T>;
-  /** The generation of names in which the path was last looked up. */
-  #namedIn = -1;
   #fd = -1;
   /** The file that the descriptor is open on. */
   #inode = -1;
@@ -52,7 +52,8 @@ export class BlockFile<T> {
   /** With the names of its folder, which somebody else looks at, the path is looked up only when these have changed. */
   constructor(path: string, names: FolderNames | null = null, codec: Codec<T> = JUST_JSON) {
     this.path = path;
-    this.#names = names;
+    this.#name = new KnownName(names);
+    this.#isMarked = names !== null;
     this.#codec = codec;
   }
 
@@ -76,7 +77,7 @@ export class BlockFile<T> {
     const length = readSync(this.#fd, bytes, 0, bytes.length, 0);
     // Replaced, or changed by hand.
     if (isTrusted && (bytes[length - 1] !== NEWLINE || (length === PAGE && size < PAGE))) {
-      this.#namedIn = -1;
+      this.#name.forget();
       return this.#read();
     }
     this.#size = length;
@@ -141,7 +142,7 @@ export class BlockFile<T> {
 
   /** Once the new file is in place nothing that fails here may undo that: it is opened when it is next read. */
   #replace(bytes: Buffer, durable: boolean): void {
-    if (this.#fd >= 0 && this.#size > 0 && this.#names !== null) writeFully(this.#fd, BLANK, this.#size - 1);
+    if (this.#fd >= 0 && this.#size > 0 && this.#isMarked) writeFully(this.#fd, BLANK, this.#size - 1);
     replaceFile(this.path, bytes, durable);
     try {
       this.#lookUp();
@@ -159,7 +160,7 @@ export class BlockFile<T> {
 
   /** Whether the open file can be read without looking up its path: it says by itself when it was replaced. */
   #isTrusted(): boolean {
-    return this.#size > 0 && this.#namedIn === this.#names?.generation;
+    return this.#size > 0 && this.#name.holds;
   }
 
   /**
@@ -170,7 +171,7 @@ export class BlockFile<T> {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined || named.ino !== this.#inode || named.dev !== this.#device) this.#closeFile();
     if (named === undefined) return -1;
-    this.#namedIn = this.#names?.generation ?? -1;
+    this.#name.note();
     if (this.#fd >= 0) {
       this.#size = named.size;
       return named.size;

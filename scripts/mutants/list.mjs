@@ -118,10 +118,10 @@ export const MUTANTS = [
   },
   {
     name: "tree-closed-in-use",
-    about: "a tree that was closed to make room is used once more",
+    about: "a tree is closed to make room although a step waits for its guard",
     file: "src/store/file/ledger.ts",
-    find: "if (tree === this.#latest) this.#latest = null;",
-    replace: "",
+    find: "if (tree.users === 0 && ",
+    replace: "if (",
     tests: { files: ["test/store/file/names.test.ts"], only: "all the others are in use" },
   },
   {

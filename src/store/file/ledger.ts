@@ -33,9 +33,8 @@ export class FileLedger implements Ledger {
   readonly #layout: Layout;
   readonly #clock: Clock;
   readonly #floor: FenceFloor;
-  /** In the order of last use. */
   readonly #trees = new Map<Key, FileTree>();
-  #latest: FileTree | null = null;
+  #steps = 0;
   readonly #decisions: Decisions;
   readonly #manifests: ManifestFiles;
   readonly #manifestGuard: ManifestGuard;
@@ -144,24 +143,27 @@ export class FileLedger implements Ledger {
 
   #tree(name: Key): FileTree {
     if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
-    if (this.#latest?.name === name) return this.#latest;
-    const tree =
-      this.#trees.get(name) ??
-      new FileTree(name, treeFolder(this.#layout, name), this.#decisions, this.#manifests, this.#floor);
-    this.#trees.delete(name);
+    const tree = this.#trees.get(name) ?? this.#openTree(name);
+    this.#steps += 1;
+    tree.lastStep = this.#steps;
+    return tree;
+  }
+
+  #openTree(name: Key): FileTree {
+    const folder = treeFolder(this.#layout, name);
+    const tree = new FileTree(name, folder, this.#decisions, this.#manifests, this.#floor);
     this.#trees.set(name, tree);
-    this.#latest = tree;
     return tree;
   }
 
   #closeOldest(): void {
-    if (this.#trees.size <= OPEN_TREES) return;
-    for (const [name, tree] of this.#trees) {
-      if (this.#trees.size <= OPEN_TREES) return;
-      if (tree.users > 0) continue;
-      this.#trees.delete(name);
-      if (tree === this.#latest) this.#latest = null;
-      tree.close();
+    while (this.#trees.size > OPEN_TREES) {
+      let oldest: FileTree | null = null;
+      for (const tree of this.#trees.values())
+        if (tree.users === 0 && tree.lastStep < (oldest?.lastStep ?? Number.POSITIVE_INFINITY)) oldest = tree;
+      if (oldest === null) return;
+      this.#trees.delete(oldest.name);
+      oldest.close();
     }
   }
 
@@ -169,7 +171,6 @@ export class FileLedger implements Ledger {
     this.#isClosed = true;
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
-    this.#latest = null;
     this.#floor.close();
     this.#manifestGuard.close();
   }

@@ -44,6 +44,8 @@ export class FileTree {
   readonly guard: Guard;
   /** Steps under way or waiting for the guard: it stays open for them. */
   users = 0;
+  /** The number of the last step that asked for it: of those without users, the one with the lowest is closed first. */
+  lastStep = 0;
   /** Looked at when the guard is entered. */
   readonly #names: FolderNames;
   readonly #nodes: NodeFiles;

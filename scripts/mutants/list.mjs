@@ -86,11 +86,11 @@ export const MUTANTS = [
   },
   {
     name: "names-changed",
-    about: "a process of the file store goes on with a record that another has replaced by a new file",
+    about: "a process of the file store goes on with a record that somebody has taken away by hand",
     file: "src/support/folder-names.ts",
     find: "if (isSame) return;",
     replace: "if (isSame || this.#inode >= 0) return;",
-    tests: { files: ["test/store/file/names.test.ts"], only: "written in its place" },
+    tests: { files: ["test/store/file/names.test.ts"], only: "taken away by hand" },
   },
   {
     name: "names-tick",

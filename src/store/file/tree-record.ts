@@ -55,7 +55,7 @@ function isPlain(text: unknown): boolean {
 
 const PLAIN = /^[\w.\-:@+=,~%]*$/;
 
-/** As `JSON.stringify` does it, in half the time: it is done in every step, and what is plain needs no escaping. */
+/** As `JSON.stringify` does it, and quicker: it is done in every step, and what is plain needs no escaping. */
 function encode(record: TreeRecord): string {
   const { schema_version, tree, boot_id, fence, fence_reserved, audit, below, waiting, grants } = record;
   const name = `"schema_version":${schema_version},"tree":"${tree}","boot_id":${JSON.stringify(boot_id)}`;

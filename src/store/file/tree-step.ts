@@ -72,25 +72,27 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
 
 /** The nodes the changes touch, each with all the grants it will have. */
 function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: TreeChanges): DecodedImage[] {
-  const come = [...adds, ...updates];
-  const changed = [...drops, ...come];
-  const ids = new Set(changed.map(({ lockId }) => lockId));
-  const nodes = new Set([...clears, ...changed.map(({ resource }) => resource)]);
-  return [...nodes].map((resource) => {
-    const { grants, strange } = before.at(resource);
-    const stay = grants.filter(({ lockId }) => !ids.has(lockId));
-    const decoded = [...stay, ...come.filter((grant) => grant.resource === resource)];
-    const kept = clears.includes(resource) ? strange.filter(isNewer) : strange;
-    return {
-      resource,
-      grants: [...decoded.map(encodeGrant), ...kept],
-      decoded: kept.length === 0 ? decoded : null,
-    };
-  });
-}
-
-function isNewer({ schema_version }: StoredGrant): boolean {
-  return schema_version > SCHEMA_VERSION;
+  const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
+  const kept = (resource: Key, strange: readonly StoredGrant[]): readonly StoredGrant[] =>
+    clears.includes(resource) ? strange.filter(({ schema_version }) => schema_version > SCHEMA_VERSION) : strange;
+  const at = (resource: Key): Map<string, Grant> => {
+    let node = nodes.get(resource);
+    if (node === undefined) {
+      const { grants, strange } = before.at(resource);
+      node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange: kept(resource, strange) };
+      nodes.set(resource, node);
+    }
+    return node.grants;
+  };
+  for (const resource of clears) at(resource);
+  for (const grant of drops) at(grant.resource).delete(grant.lockId);
+  for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
+  for (const grant of updates) at(grant.resource).set(grant.lockId, grant);
+  return [...nodes].map(([resource, { grants, strange }]) => ({
+    resource,
+    grants: [...[...grants.values()].map(encodeGrant), ...strange],
+    decoded: strange.length === 0 ? [...grants.values()] : null,
+  }));
 }
 
 function countBelow(tree: Key, grants: readonly Grant[]): number {

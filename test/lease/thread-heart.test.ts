@@ -22,13 +22,8 @@ describe("a heart thread", () => {
   });
 
   it("LOCK-5: that is given to the next heart says nothing more of what it kept for the last one", async () => {
-    const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
-    const store = `file:${root}`;
-    const holdfast = await openHoldfast({ store, owner: "agent:a" });
-    const stuck = (await holdfast.acquire("stuck")).seat.grants;
-    const well = (await holdfast.acquire("well")).seat.grants;
-    const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
-    tryLockExclusive(guard);
+    await using scene = await stuckInOneTree();
+    const { store, stuck, well } = scene;
     const told: string[] = [];
     const beats = async (name: string, grants: readonly unknown[], ageMs: number) => {
       const heart = createThreadHeart(store, clock, { heartbeatMs: 300, maxStallMs: null }, NO_OTHER_HEART);
@@ -48,19 +43,11 @@ describe("a heart thread", () => {
     await beats("the last", stuck, 1_000);
     await beats("the next", well, 0);
     expect(told.filter((each) => each.startsWith("the next"))).toEqual([]);
-    closeSync(guard);
-    await holdfast.close();
-    rmSync(root, { recursive: true });
   });
 
   it("LOCK-5: that is stuck in one tree renews what is held in others", async () => {
-    const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
-    const store = `file:${root}`;
-    const holdfast = await openHoldfast({ store, owner: "agent:a" });
-    const stuck = (await holdfast.acquire("stuck")).seat.grants;
-    const well = (await holdfast.acquire("well")).seat.grants;
-    const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
-    tryLockExclusive(guard);
+    await using scene = await stuckInOneTree();
+    const { store, stuck, well } = scene;
     const heart = createThreadHeart(store, clock, { heartbeatMs: 300, maxStallMs: null }, NO_OTHER_HEART);
     const keep = (grants: readonly unknown[], since: number) =>
       heart.keep({
@@ -78,11 +65,29 @@ describe("a heart thread", () => {
     await vi.waitFor(() => expect(beating.since()).toBeGreaterThan(now), { timeout: 4_000 });
     expect(other.since()).toBe(now - 1_000);
     await heart.close();
-    closeSync(guard);
-    await holdfast.close();
-    rmSync(root, { recursive: true });
   });
 });
+
+/** Grants in two trees, of which somebody keeps the guard of one. */
+async function stuckInOneTree() {
+  const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
+  const store = `file:${root}`;
+  const holdfast = await openHoldfast({ store, owner: "agent:a" });
+  const stuck = (await holdfast.acquire("stuck")).seat.grants;
+  const well = (await holdfast.acquire("well")).seat.grants;
+  const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
+  tryLockExclusive(guard);
+  return {
+    store,
+    stuck,
+    well,
+    async [Symbol.asyncDispose]() {
+      closeSync(guard);
+      await holdfast.close();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
 
 type BuiltPulse = Parameters<ReturnType<typeof createThreadHeart>["keep"]>[0];
 

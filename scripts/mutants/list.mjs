@@ -133,6 +133,14 @@ export const MUTANTS = [
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "given to the next heart" },
   },
   {
+    name: "heart-awake",
+    about: "the heart thread is put to rest between any two short leases, and called again for each",
+    file: "src/lease/thread-heart.ts",
+    find: "lastHeldAt = table.progress = clock().bootMs;",
+    replace: "table.progress = clock().bootMs;",
+    tests: { files: ["test/lease/thread-heart.test.ts"], only: "stays awake" },
+  },
+  {
     name: "heart-beats-apart",
     about: "a renewal that waits for a stuck tree keeps those of other trees waiting",
     file: "src/lease/heart-thread.ts",

@@ -54,11 +54,10 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   let progress: NodeJS.Timeout | undefined;
   let count = 0;
   let hasFailed = false;
-  let idleSince = 0;
+  let lastHeldAt = 0;
 
   const order = (what: HeartOrder): void => worker?.postMessage(what);
   const start = (): void => {
-    table.progress = clock().bootMs;
     if (worker === undefined) {
       const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
       worker = idle.pop();
@@ -75,8 +74,8 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const showProgress = (): void => {
     const now = clock().bootMs;
     table.progress = now;
-    if (count > 0) idleSince = now;
-    else if (now - idleSince > IDLE_AFTER_MS) rest();
+    if (count > 0) lastHeldAt = now;
+    else if (now - lastHeldAt > IDLE_AFTER_MS) rest();
   };
   const rest = (): void => {
     clearInterval(progress);
@@ -104,9 +103,9 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       const text = toText(pulse.grants);
       const index = hasFailed ? undefined : freeSlots.pop();
       if (index === undefined) return overflow.keep(pulse);
-      if (progress === undefined) start();
       // A program that never pauses between its locks lets no timer run, and still makes progress.
-      else table.progress = clock().bootMs;
+      lastHeldAt = table.progress = clock().bootMs;
+      if (progress === undefined) start();
       const isLong = text.length > SLOT_TEXT_BYTES;
       const slot = table.fill(index, isLong ? "" : text, pulse);
       if (isLong) order({ slot, text });

@@ -1,6 +1,7 @@
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it, vi } from "vitest";
 import { createThreadHeart } from "../../dist/lease/thread-heart.js";
 import { openHoldfast } from "../../src/index.js";
@@ -64,6 +65,26 @@ describe("a heart thread", () => {
     // Less than what a step waits for a guard that nobody leaves.
     await vi.waitFor(() => expect(beating.since()).toBeGreaterThan(now), { timeout: 4_000 });
     expect(other.since()).toBe(now - 1_000);
+    await heart.close();
+  });
+
+  it("LOCK-5: stays awake between short leases, so that each of them costs no message", async () => {
+    const heart = createThreadHeart("memory:heart", clock, { heartbeatMs: 10_000, maxStallMs: null }, NO_OTHER_HEART);
+    const hold = (): void => {
+      const onLost = () => undefined;
+      heart
+        .keep({ grants: [], leaseMs: 30_000, renewToMs: 30_000, since: clock().bootMs, onLost, onSuspect: onLost })
+        .stop();
+    };
+    hold();
+    const said = vi.spyOn(Worker.prototype, "postMessage");
+    for (let round = 0; round < 2; round += 1) {
+      // Longer than the time between two looks at whether anything is held.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      hold();
+    }
+    expect(said.mock.calls).toEqual([]);
+    said.mockRestore();
     await heart.close();
   });
 });

@@ -10,12 +10,17 @@ import { decodeTicket, encodeTicket } from "../grant-codec.js";
 /** A file of this size is not worth cutting. */
 const SHORT = 4096;
 
+const EMPTY = Buffer.alloc(0);
+
 export const NOBODY: readonly Ticket[] = [];
 
 export class LineFile {
   readonly path: string;
   #fd = -1;
-  #bytes: Buffer = Buffer.alloc(0);
+  /** What the file was last seen to hold, at the beginning of `#seen`. */
+  #length = 0;
+  #seen: Buffer = EMPTY;
+  #spare: Buffer = EMPTY;
   #tickets: readonly Ticket[] = NOBODY;
 
   constructor(path: string) {
@@ -23,13 +28,11 @@ export class LineFile {
   }
 
   read(): readonly Ticket[] {
-    const bytes = Buffer.allocUnsafe(this.#open());
-    const length = readSync(this.#fd, bytes, 0, bytes.length, 0);
-    const found = bytes.subarray(0, length);
-    if (!found.equals(this.#bytes)) {
-      this.#bytes = found;
-      this.#tickets = parseLine(found.toString());
-    }
+    const size = this.#open();
+    this.#makeRoom(size);
+    const length = readSync(this.#fd, this.#spare, 0, size, 0);
+    if (length === this.#length && this.#spare.compare(this.#seen, 0, length, 0, length) === 0) return this.#tickets;
+    this.#see(length, parseLine(this.#spare.toString("utf8", 0, length)));
     return this.#tickets;
   }
 
@@ -40,22 +43,32 @@ export class LineFile {
   write(tickets: readonly Ticket[]): void {
     const size = this.#open();
     const text = `[${tickets.map(textOf).join(",\n")}]`;
-    const length = Buffer.byteLength(text) + 1;
-    const isCut = size > SHORT && size > 2 * length;
-    const bytes = Buffer.alloc(isCut ? length : Math.max(size, length), " ");
-    bytes.write(text);
-    bytes.write("\n", bytes.length - 1);
-    writeFully(this.#fd, bytes, 0);
+    const needed = Buffer.byteLength(text) + 1;
+    const isCut = size > SHORT && size > 2 * needed;
+    const length = isCut ? needed : Math.max(size, needed);
+    this.#makeRoom(length);
+    this.#spare.write(text);
+    this.#spare.fill(" ", needed - 1, length - 1);
+    this.#spare.write("\n", length - 1);
+    writeFully(this.#fd, this.#spare.subarray(0, length), 0);
     if (isCut) ftruncateSync(this.#fd, length);
-    this.#bytes = bytes;
-    this.#tickets = tickets;
+    this.#see(length, tickets);
   }
 
   close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
-    this.#bytes = Buffer.alloc(0);
-    this.#tickets = NOBODY;
+    this.#see(0, NOBODY);
+  }
+
+  #makeRoom(length: number): void {
+    if (this.#spare.length < length) this.#spare = Buffer.allocUnsafeSlow(2 * length);
+  }
+
+  #see(length: number, tickets: readonly Ticket[]): void {
+    [this.#seen, this.#spare] = [this.#spare, this.#seen];
+    this.#length = length;
+    this.#tickets = tickets;
   }
 
   /** Answers the size. */

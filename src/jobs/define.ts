@@ -60,6 +60,7 @@ export interface EnqueueOptions {
   readonly priority?: number;
   /** Not before this time. */
   readonly at?: Date;
+  /** Not before this long from now; instead of `at`. */
   readonly delay?: Duration;
   /** Adds a job like this at these times: five fields, or six with seconds. What is added is a schedule. */
   readonly cron?: string;
@@ -112,9 +113,7 @@ export function parseNewJob(
     max_attempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
     timeout_ms: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
     lock_wait_ms: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
-    run_at_ms: runAt(options),
-    delay_ms:
-      options.at !== undefined || options.delay === undefined ? 0 : parseDuration(options.delay, "delay", LATER),
+    ...parseStart(options),
     ...parseCron(options),
   };
 }
@@ -140,10 +139,14 @@ export function kindLabel(kind: string): string {
   return `kind:${kind}`;
 }
 
-function runAt({ at }: EnqueueOptions): number | null {
-  if (at === undefined) return null;
-  if (Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
-  return at.getTime();
+function parseStart({ at, delay }: EnqueueOptions): Pick<NewJob, "run_at_ms" | "delay_ms"> {
+  if (at !== undefined && delay !== undefined)
+    throw invalidArgument("delay", "each says when it may start: leave out one of at and delay");
+  if (at !== undefined && Number.isNaN(at.getTime())) throw invalidArgument("at", "a point in time");
+  return {
+    run_at_ms: at === undefined ? null : at.getTime(),
+    delay_ms: delay === undefined ? 0 : parseDuration(delay, "delay", LATER),
+  };
 }
 
 function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "time_zone"> {

@@ -144,6 +144,9 @@ describe("JOB-7: jobs as commands", () => {
       ["job", "show", "x"],
     ];
     for (const words of odd) expect(await scene.json(words)).toMatchObject({ ok: false, exit: 64 });
+    const twice = await scene.json(["job", "add", "sh", "--project", "alpha", "--at", "2h", "--delay", "1h"]);
+    expect(twice).toMatchObject({ exit: 64, error: { code: "E_INVALID_ARGUMENT", details: { field: "delay" } } });
+    expect(twice.error.message).toContain("leave out one of at and delay");
     expect(await scene.json(["worker", "--grace", "1x"])).toMatchObject({ command: "worker", exit: 64 });
     expect(await scene.json(["job", "show", "9999"])).toMatchObject({ exit: 89, error: { code: "E_NOT_FOUND" } });
   });

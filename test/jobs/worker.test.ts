@@ -278,6 +278,7 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
       ["locks", () => jobs.enqueue("a", null, { ...P, locks: [k, { ...k, mode: "write" }] })],
       ["timeout", () => jobs.enqueue("a", null, { ...P, timeout: "720h" })],
       ["unique", () => jobs.enqueue("a", null, { ...P, unique: "" })],
+      ["delay", () => jobs.enqueue("a", null, { ...P, at: new Date(), delay: "1h" })],
       ["payload", () => jobs.enqueue("a", { big: 1n }, P)],
       ["sql", () => jobs.enqueueIn({ answersAtOnce: true } as never, "a", null, P)],
       ["weight", () => jobs.setProject("p", { weight: 0 })],

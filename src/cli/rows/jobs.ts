@@ -34,7 +34,7 @@ export const JOBS: readonly CommandRow[] = [
         isAhead: true,
         help: "not before: 2026-01-31T12:00:00Z, or 15m for that long from now",
       },
-      { name: "delay", type: "duration", help: "not before this long from now" },
+      { name: "delay", type: "duration", help: "not before this long from now; instead of --at" },
       {
         name: "cron",
         type: "text",

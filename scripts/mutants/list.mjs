@@ -1636,6 +1636,22 @@ export const MUTANTS = [
     tests: hooks("check", "a sub-agent's activity"),
   },
   {
+    name: "hook-install-at-once",
+    about: "of two installs at once one forgets what the other changed",
+    file: "src/hooks/install/change-plan.ts",
+    find: "const all = readKept(this.#root);",
+    replace: "const all = this.#kept;",
+    tests: hooks("install", "two installs at once"),
+  },
+  {
+    name: "hook-install-guard",
+    about: "two installs write the list of what was changed at the same moment",
+    file: "src/hooks/install/change-plan.ts",
+    find: 'await underGuard(join(this.#root, HOME, "installed.guard"), () => {',
+    replace: "await (async (_path, body) => body())(underGuard, () => {",
+    tests: hooks("install", "waits while another one writes"),
+  },
+  {
     name: "hook-install-meanwhile",
     about: "an install writes over what a file became while somebody thought about the question",
     file: "src/hooks/install/change-plan.ts",

@@ -12,7 +12,7 @@ interface MadeWorkspace {
   readonly created: boolean;
 }
 
-export function setUpAgents(context: Context, workspace: MadeWorkspace): Outcome {
+export async function setUpAgents(context: Context, workspace: MadeWorkspace): Promise<Outcome> {
   const { root } = workspace;
   const options = hookOptions(context);
   const said = context.flags.list("client") as readonly AgentClient[];

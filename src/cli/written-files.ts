@@ -20,13 +20,13 @@ export interface Writing {
   readonly yes?: string;
 }
 
-export function writeFiles(context: Context, plan: ChangePlan, writing: Writing): Outcome {
+export async function writeFiles(context: Context, plan: ChangePlan, writing: Writing): Promise<Outcome> {
   const { flags, screen } = context;
   const { changes } = plan;
   const isDry = flags.has("dry-run");
   const isAsked = writing.when === "ask" && !flags.has("yes") && !isDry && changes.length > 0;
   if (isAsked) askFirst(changes, screen, writing.yes ?? "--yes");
-  if (!isDry) plan.apply();
+  if (!isDry) await plan.apply();
   return {
     data: { ...writing.data, files: changes, written: !isDry && changes.length > 0 },
     text: (shown) => textOf(changes, isDry, isAsked, shown) || writing.nothing,

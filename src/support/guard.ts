@@ -92,6 +92,25 @@ export function openGuard(path: string, { makesFolder = true, writtenInside, nam
   };
 }
 
+/** Runs `body`, which is synchronous, inside the guard. Throws what `enterAll` throws. */
+export async function underGuard<T>(
+  path: string,
+  body: () => T,
+  { giveUpAfterMs, ...options }: GuardOptions & { readonly giveUpAfterMs?: number | undefined } = {},
+): Promise<T> {
+  const guard = openGuard(path, options);
+  try {
+    await enterAll([guard], dirname(path), giveUpAfterMs);
+    try {
+      return body();
+    } finally {
+      guard.leave();
+    }
+  } finally {
+    guard.close();
+  }
+}
+
 /** With its folder, if somebody took that away. */
 function openFile(
   path: string,

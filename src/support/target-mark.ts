@@ -20,7 +20,7 @@ import { basename, dirname, join } from "node:path";
 import { replaceFile, syncFolder } from "./durable-file.js";
 import { HoldfastError, ioError } from "./errors.js";
 import { placeAt } from "./exchange.js";
-import { enterAll, openGuard } from "./guard.js";
+import { underGuard } from "./guard.js";
 import { thisMachine } from "./machine.js";
 
 export const MARKS_FOLDER = ".holdfast-fence";
@@ -113,17 +113,7 @@ export async function underTargetGuard<T>(target: string, body: () => T, giveUpA
   if (placeAt(parent) === "absent") return body();
   const folder = join(parent, MARKS_FOLDER);
   makeFolder(folder, parent);
-  const guard = openGuard(join(folder, "guard"), { makesFolder: false });
-  try {
-    await enterAll([guard], folder, giveUpAfterMs);
-    try {
-      return body();
-    } finally {
-      guard.leave();
-    }
-  } finally {
-    guard.close();
-  }
+  return underGuard(join(folder, "guard"), body, { makesFolder: false, giveUpAfterMs });
 }
 
 /** The mark must not be lost with a folder whose name was not on the disk yet. */

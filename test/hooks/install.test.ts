@@ -12,6 +12,7 @@ import { ourCommands, withHooks, withoutHooks } from "../../src/hooks/install/ho
 import { parseJsonText, plainValue } from "../../src/hooks/install/json-text.js";
 import { agentsPagePart, hookPart, mcpPart } from "../../src/hooks/install/parts.js";
 import { textDiff } from "../../src/hooks/install/text-diff.js";
+import { openGuard } from "../../src/support/guard.js";
 
 const launcher = { command: "holdfast", args: [], isLocal: false };
 const options: HookOptions = { launcher, waitSeconds: 0, eachTurn: false };
@@ -23,17 +24,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function put(...parts: FilePart[]): ChangePlan {
+async function put(...parts: FilePart[]): Promise<ChangePlan> {
   const plan = new ChangePlan(root);
   for (const part of parts) plan.put(part);
-  plan.apply();
+  await plan.apply();
   return plan;
 }
 
-function take(...parts: FilePart[]): void {
+async function take(...parts: FilePart[]): Promise<void> {
   const plan = new ChangePlan(root);
   for (const part of parts) plan.take(part);
-  plan.apply();
+  await plan.apply();
 }
 
 function file(path: string, text: string): string {
@@ -60,10 +61,10 @@ const EXISTING = [
 ];
 
 describe("HOOK-1: hook install", () => {
-  it.each(AGENT_CLIENTS)("%s: keeps what is there, and gives it back byte for byte", (client) => {
+  it.each(AGENT_CLIENTS)("%s: keeps what is there, and gives it back byte for byte", async (client) => {
     for (const before of EXISTING) {
       file(pathOf(client), before);
-      put(hooks(client));
+      await put(hooks(client));
       const after = plainValue(parseJsonText(read(pathOf(client)))) as { hooks: Record<string, unknown[]> };
       const had = plainValue(parseJsonText(before)) as Record<string, Record<string, unknown[]>>;
       for (const key of Object.keys(had)) if (key !== "hooks") expect(after).toMatchObject({ [key]: had[key] });
@@ -71,40 +72,40 @@ describe("HOOK-1: hook install", () => {
         expect(after.hooks[event]).toEqual(expect.arrayContaining(list));
       for (const [event, entry] of clientFile(client, options).entries)
         expect(after.hooks[event]).toContainEqual(entry);
-      take(hooks(client));
+      await take(hooks(client));
       expect(read(pathOf(client))).toBe(before);
     }
   });
 
-  it.each(AGENT_CLIENTS)("%s: makes the file where there is none, and leaves nothing behind", (client) => {
-    put(hooks(client));
+  it.each(AGENT_CLIENTS)("%s: makes the file where there is none, and leaves nothing behind", async (client) => {
+    await put(hooks(client));
     expect(ourCommands(read(pathOf(client))).length).toBe(clientFile(client, options).entries.length);
-    expect(put(hooks(client)).changes).toEqual([]);
-    take(hooks(client));
+    expect((await put(hooks(client))).changes).toEqual([]);
+    await take(hooks(client));
     expect(existsSync(dirname(join(root, pathOf(client))))).toBe(false);
     expect(existsSync(join(root, ".holdfast/installed.json"))).toBe(false);
   });
 
-  it("a second install with other times changes the entries and adds none", () => {
+  it("a second install with other times changes the entries and adds none", async () => {
     const before = file(".claude/settings.json", '{\n  "a": 1\n}\n');
-    put(hooks("claude"));
-    put(hookPart(root, "claude", { ...options, wait: "30s", waitSeconds: 30, eachTurn: true }));
+    await put(hooks("claude"));
+    await put(hookPart(root, "claude", { ...options, wait: "30s", waitSeconds: 30, eachTurn: true }));
     const commands = ourCommands(read(".claude/settings.json"));
     expect(commands.map(([event]) => event)).toContain("Stop");
     expect(commands.filter(([event]) => event === "PreToolUse").map(([, line]) => line)).toEqual([
       "holdfast hook check claude --wait 30s || exit 2",
       "holdfast hook check claude --wait 30s || exit 2",
     ]);
-    take(hooks("claude"));
+    await take(hooks("claude"));
     expect(read(".claude/settings.json")).toBe(before);
   });
 
-  it("what was changed since is kept, and only ours is taken out", () => {
+  it("what was changed since is kept, and only ours is taken out", async () => {
     file(".claude/settings.json", '{\n  "a": 1\n}\n');
-    put(hooks("claude"));
+    await put(hooks("claude"));
     const edited = read(".claude/settings.json").replace('"a": 1', '"a": 2');
     file(".claude/settings.json", edited);
-    take(hooks("claude"));
+    await take(hooks("claude"));
     expect(read(".claude/settings.json")).toBe('{\n  "a": 2\n}\n');
   });
 
@@ -119,27 +120,54 @@ describe("HOOK-1: hook install", () => {
     });
   });
 
-  it("refuses a file that is no JSON, and leaves it as it is", () => {
+  it("refuses a file that is no JSON, and leaves it as it is", async () => {
     const before = file(".gemini/settings.json", '{ "a": ');
-    expect(() => put(hooks("gemini"))).toThrow(/settings\.json: is no JSON \(line 1\)/);
+    await expect(put(hooks("gemini"))).rejects.toThrow(/settings\.json: is no JSON \(line 1\)/);
     const windows = file(".claude/settings.json", '{\n  "folder": "C:\\projects"\n}\n');
-    expect(() => put(hooks("claude"))).toThrow(/settings\.json: is no JSON \(line 2\)/);
+    await expect(put(hooks("claude"))).rejects.toThrow(/settings\.json: is no JSON \(line 2\)/);
     expect(read(".claude/settings.json")).toBe(windows);
     file(".codex/hooks.json", '{ "hooks": [] }');
-    expect(() => put(hooks("codex"))).toThrow(/hooks is to be an object/);
+    await expect(put(hooks("codex"))).rejects.toThrow(/hooks is to be an object/);
     expect(read(".gemini/settings.json")).toBe(before);
   });
 
-  it("writes nothing over what was changed while somebody thought about the question", () => {
+  it("writes nothing over what was changed while somebody thought about the question", async () => {
     const plan = new ChangePlan(root);
     plan.put(agentsPagePart);
     plan.put(hooks("claude"));
     const theirs = file(".claude/settings.json", '{ "model": "another" }\n');
-    expect(() => plan.apply()).toThrow(expect.objectContaining({ code: "E_REVISION_CONFLICT" }));
+    await expect(plan.apply()).rejects.toThrow(expect.objectContaining({ code: "E_REVISION_CONFLICT" }));
     expect(read(".claude/settings.json")).toBe(theirs);
     expect(existsSync(join(root, "AGENTS.md"))).toBe(false);
-    put(agentsPagePart, hooks("claude"));
+    await put(agentsPagePart, hooks("claude"));
     expect(read(".claude/settings.json")).toContain('"model": "another"');
+  });
+
+  it("two installs at once: what both changed is kept", async () => {
+    const page = file("AGENTS.md", "# Ours\n\n");
+    const settings = file(".claude/settings.json", '{"model":"opus"}');
+    const [one, other] = [new ChangePlan(root), new ChangePlan(root)];
+    one.put(agentsPagePart);
+    other.put(hooks("claude"));
+    await Promise.all([one.apply(), other.apply()]);
+    await take(agentsPagePart, hooks("claude"));
+    expect([read("AGENTS.md"), read(".claude/settings.json")]).toEqual([page, settings]);
+    expect(existsSync(join(root, ".holdfast/installed.json"))).toBe(false);
+  });
+
+  it("an install waits while another one writes", async () => {
+    const plan = new ChangePlan(root);
+    plan.put(hooks("claude"));
+    const other = openGuard(join(root, ".holdfast/installed.guard"));
+    expect(other.tryEnter()).toBe(true);
+    const applied = plan.apply();
+    const theirs = { before: "", after_sha256: "0", parts: ["lines"] };
+    file(".holdfast/installed.json", JSON.stringify({ schema_version: 1, files: { "AGENTS.md": theirs } }));
+    other.leave();
+    other.close();
+    await applied;
+    const { files } = JSON.parse(read(".holdfast/installed.json"));
+    expect(Object.keys(files)).toEqual(["AGENTS.md", ".claude/settings.json"]);
   });
 
   it("adds and takes out again without the copy, whatever JSON there was", () => {
@@ -171,44 +199,44 @@ describe("HOOK-1: the hook of git", () => {
     execFileSync("git", ["init", "-q", "--template="], { cwd: root });
   });
 
-  it("is made, goes first in a script that is there, and goes without a trace", () => {
-    put(hooks("git"));
+  it("is made, goes first in a script that is there, and goes without a trace", async () => {
+    await put(hooks("git"));
     expect(statSync(join(root, hook)).mode & 0o111).toBe(0o111);
-    take(hooks("git"));
+    await take(hooks("git"));
     expect(existsSync(join(root, hook))).toBe(false);
     const before = file(hook, "#!/usr/bin/env bash\nset -e\nnpm test");
     chmodSync(join(root, hook), 0o755);
-    put(hooks("git"));
+    await put(hooks("git"));
     expect(read(hook).split("\n").slice(0, 4)).toEqual([
       "#!/usr/bin/env bash",
       "# >>> holdfast",
       "holdfast hook check git || exit 1",
       "# <<< holdfast",
     ]);
-    expect(put(hooks("git")).changes).toEqual([]);
-    take(hooks("git"));
+    expect((await put(hooks("git"))).changes).toEqual([]);
+    await take(hooks("git"));
     expect(read(hook)).toBe(before);
     expect(statSync(join(root, hook)).mode & 0o777).toBe(0o755);
   });
 
-  it("does not touch what is no shell script, or does not run", () => {
+  it("does not touch what is no shell script, or does not run", async () => {
     file(hook, "#!/usr/bin/env python3\n");
     chmodSync(join(root, hook), 0o755);
-    expect(() => put(hooks("git"))).toThrow(/no shell script/);
+    await expect(put(hooks("git"))).rejects.toThrow(/no shell script/);
     file(hook, "#!/bin/sh\n");
     chmodSync(join(root, hook), 0o644);
-    expect(() => put(hooks("git"))).toThrow(/not executable/);
+    await expect(put(hooks("git"))).rejects.toThrow(/not executable/);
   });
 });
 
 describe("init --agents: the files", () => {
-  it("get lines, hooks and MCP entries beside what is there, once, and can be rid of each", () => {
+  it("get lines, hooks and MCP entries beside what is there, once, and can be rid of each", async () => {
     const page = file("AGENTS.md", "# Ours\n\nBe kind.");
     const settings = file(".gemini/settings.json", '{\n  "mcpServers": { "other": { "command": "x" } }\n}\n');
     const toml = file(".codex/config.toml", 'model = "o9"\n');
     const all = [agentsPagePart, ...AGENT_CLIENTS.flatMap((client) => [hooks(client), mcpPart(client, launcher)])];
-    put(...all);
-    expect(put(...all).changes).toEqual([]);
+    await put(...all);
+    expect((await put(...all)).changes).toEqual([]);
     expect(read("AGENTS.md")).toContain("LOCK_CONTENTION");
     expect(JSON.parse(read(".mcp.json"))).toEqual({ mcpServers: { holdfast: { command: "holdfast", args: ["mcp"] } } });
     expect(JSON.parse(read(".gemini/settings.json")).mcpServers).toEqual({
@@ -216,10 +244,10 @@ describe("init --agents: the files", () => {
       holdfast: { command: "holdfast", args: ["mcp"] },
     });
     expect(read(".codex/config.toml")).toContain('[mcp_servers.holdfast]\ncommand = "holdfast"\nargs = ["mcp"]');
-    take(hooks("gemini"));
+    await take(hooks("gemini"));
     expect(JSON.parse(read(".gemini/settings.json"))).toMatchObject({ mcpServers: { holdfast: {} } });
     expect(read(".gemini/settings.json")).not.toContain("hook check");
-    take(...all);
+    await take(...all);
     expect([read("AGENTS.md"), read(".gemini/settings.json"), read(".codex/config.toml")]).toEqual([
       page,
       settings,

@@ -4,7 +4,8 @@
  *   .holdfast/installed.json      { schema_version, files: { PATH: { before, after_sha256, parts } } }
  *
  * so that taking out gives it back byte for byte, as long as nobody has changed it since. When somebody has, only what is
- * ours is taken out of it.
+ * ours is taken out of it. Of plans that were made at the same time one after the other is applied, under `installed.guard`, and
+ * each changes its own entries only.
  */
 import { hash } from "node:crypto";
 import {
@@ -20,6 +21,7 @@ import {
 } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { HoldfastError, ioError } from "../../support/errors.js";
+import { underGuard } from "../../support/guard.js";
 import { HOME } from "../../workspace/find.js";
 import { textDiff } from "./text-diff.js";
 
@@ -102,15 +104,25 @@ export class ChangePlan {
    * Each file is replaced in one step; what was before is kept first. `E_REVISION_CONFLICT`, and nothing is written, when
    * one of them is not any more as it was planned on: a person may have thought about the question for long.
    */
-  apply(): void {
-    for (const { path, before } of this.#changed)
-      if (readText(path) !== before)
-        throw new HoldfastError("E_REVISION_CONFLICT", `${path} was changed meanwhile; nothing was written`, {
-          details: { path },
-          next: ["Do it again: it starts from what is there now."],
-        });
-    if (this.#changed.length > 0) writeKept(this.#root, this.#kept);
-    for (const file of this.#changed) replace(file);
+  async apply(): Promise<void> {
+    if (this.#changed.length === 0) return;
+    await underGuard(join(this.#root, HOME, "installed.guard"), () => {
+      for (const { path, before } of this.#changed) if (readText(path) !== before) throw changedMeanwhile(path);
+      this.#writeKept();
+      for (const file of this.#changed) replace(file);
+    });
+  }
+
+  /** What others have installed since this was planned stays. */
+  #writeKept(): void {
+    const all = readKept(this.#root);
+    for (const { path } of this.#changed) {
+      const name = this.#nameOf(path);
+      const kept = this.#kept.get(name);
+      if (kept === undefined) all.delete(name);
+      else all.set(name, kept);
+    }
+    writeKept(this.#root, all);
   }
 
   get #changed(): Planned[] {
@@ -143,6 +155,13 @@ export class ChangePlan {
     if (after === null) this.#kept.delete(name);
     else this.#kept.set(name, { before, after_sha256: sha256(after), parts: [...new Set(parts)] });
   }
+}
+
+function changedMeanwhile(path: string): HoldfastError {
+  return new HoldfastError("E_REVISION_CONFLICT", `${path} was changed meanwhile; nothing was written`, {
+    details: { path },
+    next: ["Do it again: it starts from what is there now."],
+  });
 }
 
 function keptPath(root: string): string {

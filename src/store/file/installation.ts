@@ -9,7 +9,7 @@ import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Clock } from "../../support/clock.js";
 import { removeFile } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
-import { enterAll, openGuard } from "../../support/guard.js";
+import { underGuard } from "../../support/guard.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
 import { BlockFile } from "./block-file.js";
@@ -30,16 +30,11 @@ export function createFileInstallation(place: string): Installation {
     },
     async uninstall(clock) {
       if (!existsSync(mark)) return false;
-      const guard = openGuard(join(layout.root, "store.guard"));
-      await enterAll([guard], layout.root);
-      try {
+      await underGuard(join(layout.root, "store.guard"), () => {
         checkVersion(mark);
         removeAll(layout, mark, clock);
-        return true;
-      } finally {
-        guard.leave();
-        guard.close();
-      }
+      });
+      return true;
     },
   };
 }

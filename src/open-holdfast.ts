@@ -12,6 +12,7 @@ import { checkSettings, type Settings } from "./lock/settings.js";
 import { openInstallation, openStore } from "./store/open.js";
 import { createSystemClock } from "./support/clock.js";
 import { invalidArgument, ioError } from "./support/errors.js";
+import { HOME } from "./support/home.js";
 import { userName } from "./support/machine.js";
 
 export { openInstallation };
@@ -98,7 +99,7 @@ function storeUrl({ root, store }: HoldfastOptions): string {
     if (root !== undefined) throw invalidArgument("store", "give either a root or a store");
     return store;
   }
-  const home = join(resolve(root ?? "."), ".holdfast");
+  const home = join(resolve(root ?? "."), HOME);
   try {
     mkdirSync(home, { recursive: true });
   } catch (error) {

@@ -4,6 +4,7 @@ import { type Board, type BoardReader, openBoard, openBoardReader } from "../boa
 import { issueKey, parseIssueId } from "../board/issue.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import type { TokenFiles } from "../workspace/token-files.js";
 import type { Context } from "./context.js";
 import { tokenAround, tokenFiles } from "./detached.js";
@@ -28,7 +29,7 @@ export function readTheBoard(context: Context): BoardReader {
 
 function boardFolder(context: Context): string {
   const { root } = context.workspace();
-  if (root !== null) return join(root, ".holdfast", "board");
+  if (root !== null) return join(root, HOME, "board");
   throw new HoldfastError("E_CONFIG", "the board is in a workspace, and there is none here", {
     details: { field: "root" },
     next: ["holdfast init"],

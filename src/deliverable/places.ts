@@ -12,6 +12,7 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { HoldfastError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import { accessError } from "./access-error.js";
 
 export interface Places {
@@ -32,7 +33,7 @@ const LOG_FILE = "_LOCK.log.jsonl";
 
 export function placesIn(path: string): Places {
   const folder = resolve(path);
-  const holdfast = join(folder, ".holdfast");
+  const holdfast = join(folder, HOME);
   const own = join(holdfast, "deliverable");
   return {
     folder,

@@ -6,6 +6,7 @@ import { pathKey } from "../lock/path-key.js";
 import { openHoldfast } from "../open-holdfast.js";
 import { Policies } from "../policy/perform.js";
 import { HoldfastError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import { holdfastOptions, type Workspace } from "../workspace/find.js";
 import { Holdings } from "./holdings.js";
 
@@ -35,7 +36,7 @@ export class Run {
   }
 
   get board(): Board {
-    this.#board ??= openBoard(this.holdfast, join(this.#root("the board is in a workspace"), ".holdfast", "board"));
+    this.#board ??= openBoard(this.holdfast, join(this.#root("the board is in a workspace"), HOME, "board"));
     return this.#board;
   }
 

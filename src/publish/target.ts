@@ -3,11 +3,10 @@ import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, type Stats }
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { cradleOf } from "../support/exchange.js";
+import { HOME } from "../support/home.js";
 
 /** The folder for stages, in the parent of every target. */
 const TMP = "tmp";
-/** What a workspace, or a deliverable, keeps its own things in. */
-const HOME = ".holdfast";
 
 export interface Place {
   /** Absolute, links in the parent resolved. */

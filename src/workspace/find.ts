@@ -10,6 +10,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { parseOwner } from "../lease/options.js";
 import type { HoldfastOptions } from "../open-holdfast.js";
 import { HoldfastError, ioError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import { userName } from "../support/machine.js";
 import { withoutPassword } from "../support/without-password.js";
 import { type Config, readConfig } from "./config.js";
@@ -38,8 +39,6 @@ export interface Place {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
 }
-
-export const HOME = ".holdfast";
 
 /** `E_CONFIG` when there is no workspace and no store was named. */
 export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {

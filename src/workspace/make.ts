@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../support/errors.js";
-import { HOME } from "./find.js";
+import { HOME } from "../support/home.js";
 
 const MARK = { schema_version: 1 };
 /** Locks are this machine's business; the board is meant to be shared. */

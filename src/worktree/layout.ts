@@ -15,6 +15,7 @@ import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { createSynced, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import { readSealed, sealText } from "./sealed-file.js";
 
 const SCHEMA_VERSION = 1;
@@ -37,7 +38,7 @@ export interface Layout {
 
 /** Names the places; makes nothing. */
 export function layoutOf(root: string): Layout {
-  const home = join(root, ".holdfast");
+  const home = join(root, HOME);
   const base = join(home, "snapshots");
   const at = (name: string): string => join(base, name);
   return {

@@ -5,6 +5,7 @@ import { type Duration, parseDuration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { createSystemClock } from "../support/clock.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
 import { readIgnoreRules } from "./capture/ignore-rules.js";
 import { walk } from "./capture/walk.js";
 import { checkSnapshots, repairSnapshots } from "./check.js";
@@ -41,7 +42,7 @@ const GC_WAIT: Duration = "5s";
  * `E_FORMAT_UNSUPPORTED`, `E_IO`.
  */
 export async function openWorktrees(locks: Holdfast | null, options: WorktreesOptions): Promise<Worktrees> {
-  return withCodes(open(locks, options), join(options.root, ".holdfast"));
+  return withCodes(open(locks, options), join(options.root, HOME));
 }
 
 function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {

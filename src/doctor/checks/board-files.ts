@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openBoard } from "../../board/board.js";
 import { type BoardFault, examineBoard } from "../../board/examine.js";
 import { openHoldfast } from "../../open-holdfast.js";
+import { HOME } from "../../support/home.js";
 import type { Check, Diagnosis, Patient } from "../check.js";
 import type { FindingCode } from "../finding.js";
 
@@ -10,7 +11,7 @@ export const boardFiles: Check = {
   name: "board",
   async look({ workspace, clock }): Promise<readonly Diagnosis[]> {
     if (workspace.root === null) return [];
-    const dir = join(workspace.root, ".holdfast", "board");
+    const dir = join(workspace.root, HOME, "board");
     return (await examineBoard(dir, clock)).map((fault) => describe(fault, workspace, dir));
   },
 };

@@ -22,7 +22,7 @@ import {
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { underGuard } from "../../support/guard.js";
-import { HOME } from "../../workspace/find.js";
+import { HOME } from "../../support/home.js";
 import { textDiff } from "./text-diff.js";
 
 /** Null: there is no such file. */

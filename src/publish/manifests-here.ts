@@ -1,13 +1,16 @@
 import type { Manifest } from "../lock/manifest.js";
-import type { Manifests } from "../store/contract.js";
+import type { ManifestPage, Manifests } from "../store/contract.js";
 import { isHere } from "../support/target-mark.js";
 
 const PAGE = 1_000;
 
-/** All manifests on record, oldest first, whose targets this process sees. */
-export async function* manifestsHere(manifests: Pick<Manifests, "list">): AsyncGenerator<Manifest> {
+/** Manifests on record, oldest first, whose targets this process sees. */
+export async function* manifestsHere(
+  manifests: Pick<Manifests, "list">,
+  { target = null, state = null }: Partial<Pick<ManifestPage, "target" | "state">> = {},
+): AsyncGenerator<Manifest> {
   for (let after: Manifest | null = null; ; ) {
-    const page: readonly Manifest[] = await manifests.list({ target: null, state: null, after, limit: PAGE });
+    const page: readonly Manifest[] = await manifests.list({ target, state, after, limit: PAGE });
     for (const manifest of page) if (isHere(manifest)) yield manifest;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;

@@ -6,8 +6,8 @@ import type { Holdfast } from "../lease/holdfast.js";
 import { byAge, type Manifest, type ManifestFile, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
 import type { Manifests } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
-import { isHere } from "../support/target-mark.js";
 import { sumOf } from "./file-work.js";
+import { manifestsHere } from "./manifests-here.js";
 import { digest } from "./seal.js";
 import { resolvePlace } from "./target.js";
 
@@ -95,17 +95,11 @@ export async function verifyManifests(
 
 async function newestByTarget(manifests: Manifests, target: string | null): Promise<Map<string, Manifest>> {
   const newest = new Map<string, Manifest>();
-  for (let after: Manifest | null = null; ; ) {
-    const page: readonly Manifest[] = await manifests.list({ target, state: "committed", after, limit: PAGE });
-    for (const manifest of page) {
-      if (!isHere(manifest)) continue;
-      const before = newest.get(manifest.target);
-      if (before === undefined || byCommit(before, manifest) < 0) newest.set(manifest.target, manifest);
-    }
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return newest;
-    after = last;
+  for await (const manifest of manifestsHere(manifests, { target, state: "committed" })) {
+    const before = newest.get(manifest.target);
+    if (before === undefined || byCommit(before, manifest) < 0) newest.set(manifest.target, manifest);
   }
+  return newest;
 }
 
 function byCommit(a: Manifest, b: Manifest): number {

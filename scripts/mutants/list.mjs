@@ -1636,6 +1636,22 @@ export const MUTANTS = [
     tests: hooks("check", "a sub-agent's activity"),
   },
   {
+    name: "hook-around-removed",
+    about: "an agent may remove a folder with the workspace in it",
+    file: "src/hooks/check.ts",
+    find: "if (isAroundRoot(root, at(path)) && !isLink(at(path)))",
+    replace: "if (isAroundRoot(root, at(path)) && isLink(at(path)))",
+    tests: hooks("check", "is refused with what is around it"),
+  },
+  {
+    name: "hook-pattern-above",
+    about: "a pattern that starts above the workspace names nothing in it",
+    file: "src/hooks/check.ts",
+    find: "const isAnywhere = intent.somewhereIn.some(",
+    replace: "const isAnywhere = [].some(",
+    tests: hooks("check", "may mean any file in it"),
+  },
+  {
     name: "hook-install-at-once",
     about: "of two installs at once one forgets what the other changed",
     file: "src/hooks/install/change-plan.ts",

@@ -30,13 +30,17 @@ export interface HookCall {
 export interface Intent {
   /** As the client wrote them. Relative ones start at the call's `cwd`. */
   readonly files: readonly string[];
+  /** Those of them that are folders somewhere in which files are written: only the shell or git knows which. */
+  readonly somewhereIn: readonly string[];
+  /** Those of them that are removed or moved away, with all that lies below. */
+  readonly removed: readonly string[];
   /** A command that changes files all over the tree, such as `git reset --hard`. */
   readonly wholeTree: string | null;
   /** A command of holdfast that is not an agent's to give. */
   readonly notForAgents: string | null;
 }
 
-export const NO_INTENT: Intent = { files: [], wholeTree: null, notForAgents: null };
+export const NO_INTENT: Intent = { files: [], somewhereIn: [], removed: [], wholeTree: null, notForAgents: null };
 
 /** What a refusal says; null lets the client go on. */
 export type Refusal = string | null;

@@ -4,10 +4,10 @@
  * Closed when in doubt: input that cannot be understood, a workspace that is not there, a store that cannot be opened are
  * refusals before a write. After it, and at the ends of runs, nothing is refused: there the client only tells.
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
-import { pathKeyInside } from "../lock/path-key.js";
+import { isAroundRoot, pathKeyInside } from "../lock/path-key.js";
 import { openHoldfast } from "../open-holdfast.js";
 import { HoldfastError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
@@ -103,14 +103,22 @@ interface Demand {
 function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: string): Demand {
   if (intent.notForAgents !== null) throw notForAgents(`\`${intent.notForAgents}\``);
   if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
-  const keys = intent.files
-    .map((file) => pathKeyInside(root, resolve(cwd ?? started, file)))
-    .filter((key) => key !== null);
+  const at = (path: string): string => resolve(cwd ?? started, path);
+  const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
   for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
+  for (const path of intent.removed)
+    if (isAroundRoot(root, at(path)) && !isLink(at(path)))
+      throw notForAgents(`removing or moving ${path}, with the workspace in it,`);
+  const isAnywhere = intent.somewhereIn.some((folder) => isAroundRoot(root, at(folder)));
   return {
     keys: keys.filter((key) => key !== WHOLE),
-    wholeTree: intent.wholeTree !== null || keys.includes(WHOLE),
+    wholeTree: intent.wholeTree !== null || isAnywhere || keys.includes(WHOLE),
   };
+}
+
+/** Only the link would go. */
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
 /** Locks and policy are not an agent's to change by hand. */

@@ -10,6 +10,7 @@ const PATCHERS = /^(apply_patch|applypatch)$/i;
 const SHELLS = /^(bash|shell|run_shell_command|exec_command|local_shell|powershell)$/i;
 /** Tools of MCP servers that write files say so in their names. */
 const MCP_WRITERS = /^mcp__.*(write|edit|create|move|rename|delete|remove)/i;
+const REMOVERS = /move|rename|delete|remove/i;
 
 /** Throws when a tool that writes does not say what. A tool of another kind writes nothing that concerns us. */
 export function toolIntent(tool: string, input: Fields, cwd: string): Intent {
@@ -20,7 +21,7 @@ export function toolIntent(tool: string, input: Fields, cwd: string): Intent {
   if (!WRITERS.test(tool) && !MCP_WRITERS.test(tool)) return NO_INTENT;
   const files = pathsIn(input);
   if (files.length === 0 && WRITERS.test(tool)) throw notUnderstood(`${tool} does not say which file it writes`);
-  return { ...NO_INTENT, files };
+  return { ...NO_INTENT, files, removed: REMOVERS.test(tool) ? files : [] };
 }
 
 function patchOf(input: Fields): string | null {

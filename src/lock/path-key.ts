@@ -45,6 +45,12 @@ export function pathKeyInside(root: string, path: string | Buffer): Key | null {
   return locate(root, path).key;
 }
 
+/** Whether the root is this path, or lies below it. */
+export function isAroundRoot(root: string, path: string | Buffer): boolean {
+  const { base, real } = locate(root, path);
+  return base === real || base.startsWith(real.endsWith(sep) ? real : real + sep);
+}
+
 function locate(root: string, path: string | Buffer) {
   const given = textOf(path);
   if (given === "" || given.includes("\0")) throw invalidArgument("path", "is empty or contains a NUL byte");

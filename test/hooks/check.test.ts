@@ -98,10 +98,19 @@ describe("HOOK-1: a file is one run's", () => {
     expect((await shell("three", "git reset --hard")).stderr).toContain("path is not free");
     await event("one", "SessionEnd");
     await write("three", "src/own.ts");
-    expect((await shell("three", "git reset --hard && rm -rf .")).exit).toBe(0);
+    expect((await shell("three", "git reset --hard && cp -r ../template .")).exit).toBe(0);
     expect(await owners("path")).toEqual([]);
     expect((await write("four", "src/else.ts")).exit).toBe(0);
     for (const run of ["three", "four"]) await event(run, "SessionEnd");
+  });
+
+  it("a pattern or a command of git that starts above the workspace may mean any file in it", async () => {
+    const reaching = ["sed -i s/a/b/ ../*/src/a.ts", "rm -rf ../{out,workspace}", "git checkout -- ..", "git rm -r .."];
+    await write("one", "src/a.ts");
+    for (const line of reaching) expect((await shell("two", line)).stderr).toContain("path is not free");
+    await event("one", "SessionEnd");
+    for (const line of reaching) expect((await shell("two", line)).stderr).toBe("");
+    expect(await owners("path")).toEqual([]);
   });
 
   it("hooks of one run that ask at once do not refuse each other", async () => {
@@ -292,5 +301,23 @@ describe("POL-5: what is not an agent's to change", () => {
       expect(stderr).toMatch(/not for agents|E_FORBIDDEN/);
     }
     expect((await library.list()).filter(({ owner }) => owner === "agent:claude-p")).toEqual([]);
+  });
+
+  it("is refused with what is around it: the workspace, or a folder above it, removed or moved away", async () => {
+    symlinkSync(dir, join(root, "above"));
+    const tool = { hook_event_name: "PreToolUse", tool_name: "mcp__files__move_file" };
+    const refused = [
+      await shell("p", `rm -rf ${dir}`),
+      await shell("p", `cd / && rm -r '${root}/'`),
+      await shell("p", "rm -rf ../*"),
+      await shell("p", "rm -rf above/workspace"),
+      await shell("p", "mv ../workspace ../elsewhere"),
+      await shell("p", `bash -c "mv -t /elsewhere ${dir}"`),
+      await shell("p", "rsync -a --delete ../template/ ."),
+      await tell("p", { ...tool, tool_input: { source: dir, destination: "/elsewhere" } }),
+    ];
+    for (const { exit, stderr } of refused) expect([exit, stderr]).toEqual([2, expect.stringContaining("E_FORBIDDEN")]);
+    const harmless = ["rm above", "rm -rf ../other", "mv ../other ..", "cp src/a.ts ..", "touch .."];
+    for (const line of harmless) expect((await shell("p", line)).stderr).toBe("");
   });
 });

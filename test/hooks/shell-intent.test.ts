@@ -21,6 +21,7 @@ describe("HOOK-1: files in shell commands", () => {
     ["grep -q x y > /dev/null", []],
     ["ls; rm -rf build dist", ["/w/build", "/w/dist"]],
     ["mv a.ts src/b.ts", ["/w/a.ts", "/w/src/b.ts"]],
+    ["mv --target-directory=out a", ["/w/a", "/w/out"]],
     ["cp -r a b/c", ["/w/b/c"]],
     ["cp -t out a b", ["/w/out"]],
     ["ln -s ../x link", ["/w/link"]],

@@ -17,11 +17,12 @@ const PREFIXES = new Set("sudo env command nohup time timeout exec nice stdbuf t
 const AMOUNT = /^\d[\d.]*[smhd]?$/;
 const SHELLS = new Set(["sh", "bash", "dash", "zsh"]);
 const NOT_FILES = /^\/dev\/(null|stdout|stderr|tty|fd\/.*)$/;
+const TARGET_FLAG = "--target-directory=";
 /** `bash -c "bash -c …"` ends somewhere. */
 const DEEPEST = 4;
 
 export function shellIntent(line: string, cwd: string, depth = 0): Intent {
-  const files = new Set<string>();
+  const [files, somewhereIn, removed] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let wholeTree: string | null = null;
   let notForAgents: string | null = null;
   /** By how many subshells deep. */
@@ -34,12 +35,21 @@ export function shellIntent(line: string, cwd: string, depth = 0): Intent {
     while (folders.length <= command.depth) folders.push(folders.at(-1) ?? null);
     if (name === "cd" || name === "pushd") folders.push(movedTo(folders.pop() ?? null, operands[0]));
     const folder = folders.at(-1) ?? null;
-    for (const word of [...command.written, ...writtenBy(name, operands, command)])
-      for (const file of filesOf(word, folder)) files.add(file);
+    const takenAway = takenAwayBy(name, operands);
+    for (const word of [...command.written, ...writtenBy(name, operands, command)]) {
+      const { paths, isCoarse } = filesOf(word, folder);
+      for (const path of paths) {
+        files.add(path);
+        if (isCoarse || name === "git") somewhereIn.add(path);
+        else if (takenAway.includes(word)) removed.add(path);
+      }
+    }
     const inner = depth < DEEPEST ? innerLine(name, operands) : null;
     if (inner !== null) {
       const told = shellIntent(inner, folder ?? cwd, depth + 1);
       for (const file of told.files) files.add(file);
+      for (const folder of told.somewhereIn) somewhereIn.add(folder);
+      for (const path of told.removed) removed.add(path);
       wholeTree ??= told.wholeTree;
       notForAgents ??= told.notForAgents;
     }
@@ -47,7 +57,7 @@ export function shellIntent(line: string, cwd: string, depth = 0): Intent {
     if (name === "git" && isOverTheWholeTree(texts)) wholeTree ??= `git ${texts.join(" ")}`;
     if (isForPeople(name, texts)) notForAgents ??= words.map(({ text }) => text).join(" ");
   }
-  return { files: [...files], wholeTree, notForAgents };
+  return { files: [...files], somewhereIn: [...somewhereIn], removed: [...removed], wholeTree, notForAgents };
 }
 
 function withoutPrefixes(words: readonly Word[]): readonly Word[] {
@@ -76,8 +86,21 @@ function movedTo(folder: string | null, word: Word | undefined): string | null {
   return folder === null ? null : resolve(folder, text);
 }
 
+function plainOf(operands: readonly Word[]): readonly Word[] {
+  return operands.filter(({ text }) => !text.startsWith("-") || text === "-");
+}
+
+/** Of what it writes, that of which nothing stays where it was. */
+function takenAwayBy(name: string, operands: readonly Word[]): readonly Word[] {
+  const plain = plainOf(operands);
+  if (name === "rm") return plain;
+  const target = targetOf(operands, plain);
+  if (name === "mv") return plain.filter((word) => !target.includes(word));
+  return name === "rsync" && operands.some(({ text }) => text.startsWith("--del")) ? target : [];
+}
+
 function writtenBy(name: string, operands: readonly Word[], { document }: SimpleCommand): readonly Word[] {
-  const plain = operands.filter(({ text }) => !text.startsWith("-") || text === "-");
+  const plain = plainOf(operands);
   switch (name) {
     case "tee":
     case "touch":
@@ -85,8 +108,9 @@ function writtenBy(name: string, operands: readonly Word[], { document }: Simple
     case "rmdir":
     case "unlink":
     case "shred":
-    case "mv":
       return plain;
+    case "mv":
+      return [...new Set([...plain, ...targetOf(operands, plain)])];
     case "truncate":
       return plain.filter(
         (_, at) => !["-s", "-r"].includes(operands[operands.indexOf(plain[at] as Word) - 1]?.text ?? ""),
@@ -115,10 +139,10 @@ function writtenBy(name: string, operands: readonly Word[], { document }: Simple
 
 function targetOf(operands: readonly Word[], plain: readonly Word[]): readonly Word[] {
   const at = operands.findIndex(({ text }) => text === "-t");
-  const told = operands.find(({ text }) => text.startsWith("--target-directory="));
-  const target = at >= 0 ? operands[at + 1] : (told ?? (plain.length > 1 ? plain.at(-1) : undefined));
-  if (target === undefined) return [];
-  return [{ ...target, text: target.text.replace(/^--target-directory=/, "") }];
+  const told = operands.find(({ text }) => text.startsWith(TARGET_FLAG));
+  if (at < 0 && told !== undefined) return [{ ...told, text: told.text.slice(TARGET_FLAG.length) }];
+  const target = at >= 0 ? operands[at + 1] : plain.length > 1 ? plain.at(-1) : undefined;
+  return target === undefined ? [] : [target];
 }
 
 function editedInPlace(name: string, operands: readonly Word[], plain: readonly Word[]): readonly Word[] {
@@ -140,29 +164,38 @@ function patchWords(text: string): Word[] {
   return patchFiles(text).map((file) => ({ text: file, isPattern: false, isUnknown: false }));
 }
 
-function filesOf({ text, isPattern, isUnknown }: Word, folder: string | null): string[] {
-  if (isUnknown || text === "" || text === "-" || NOT_FILES.test(text)) return [];
+/** Coarse: the folder somewhere in which they are. */
+interface NamedFiles {
+  readonly paths: readonly string[];
+  readonly isCoarse: boolean;
+}
+
+const NONE: NamedFiles = { paths: [], isCoarse: false };
+
+function filesOf({ text, isPattern, isUnknown }: Word, folder: string | null): NamedFiles {
+  if (isUnknown || text === "" || text === "-" || NOT_FILES.test(text)) return NONE;
   const named = atHome(text);
-  if (folder === null && !isAbsolute(named)) return [];
+  if (folder === null && !isAbsolute(named)) return NONE;
   const path = isAbsolute(named) ? named : join(folder ?? "", named);
-  return isPattern ? matching(path) : [path];
+  return isPattern ? matching(path) : { paths: [path], isCoarse: false };
 }
 
 /** What a pattern in the last part of a path names now, hidden files only when it says so; with one further up, the folder before it: coarser, never less. */
-function matching(path: string): string[] {
+function matching(path: string): NamedFiles {
   const folder = dirname(path);
-  if (/[*?[{]/.test(folder)) return [folder.slice(0, folder.search(/\/[^/]*[*?[{]/)) || "/"];
-  if (/[[{]/.test(basename(path))) return [folder];
+  if (/[*?[{]/.test(folder)) return { paths: [folder.slice(0, folder.search(/\/[^/]*[*?[{]/)) || "/"], isCoarse: true };
+  if (/[[{]/.test(basename(path))) return { paths: [folder], isCoarse: true };
   const source = basename(path)
     .replace(/[.+^$()|\\]/g, "\\$&")
     .replaceAll("*", ".*")
     .replaceAll("?", ".");
   try {
-    return readdirSync(folder)
-      .filter((name) => (source.startsWith("\\.") || !name.startsWith(".")) && new RegExp(`^${source}$`).test(name))
-      .map((name) => join(folder, name));
+    const names = readdirSync(folder).filter(
+      (name) => (source.startsWith("\\.") || !name.startsWith(".")) && new RegExp(`^${source}$`).test(name),
+    );
+    return { paths: names.map((name) => join(folder, name)), isCoarse: false };
   } catch {
-    return [folder];
+    return { paths: [folder], isCoarse: true };
   }
 }
 

@@ -13,6 +13,14 @@ const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only }
 
 export const MUTANTS = [
   {
+    name: "tree-name-of-another",
+    about: "a worktree may be called as a file of another one is",
+    file: "src/worktree/layout.ts",
+    find: "if (OF_ANOTHER.test(parsed))",
+    replace: "if (OF_ANOTHER.test(parsed) && false)",
+    tests: tree("first-use", "no name that a file of another one has"),
+  },
+  {
     name: "tree-removed-origin",
     about: "a worktree goes on from a snapshot that was removed",
     file: "src/worktree/heads.ts",

@@ -8,6 +8,9 @@
  *   taken/ID/                   a snapshot: descriptor.json, manifest, skipped, packs, large objects, .READY
  *   staging/ID/                 one in the making: the same files, and intent.json
  *   restores/NAME/              an in-place restore under way: journal.json, steps, progress
+ *   restores/NAME.mark          kernel-locked by whoever restores NAME in place, or settles it
+ *   restores/NAME.revert        which snapshot a revert under way goes back to
+ *   restores/new-ID.json        a restore to a new folder under way
  *   use, turnstile              kernel locks: who reads and writes objects here, and gc
  */
 import { randomUUID } from "node:crypto";
@@ -91,6 +94,17 @@ export function parseWorktreeName(name: unknown, field = "name"): string {
       `${JSON.stringify(name)} is no name: letters, digits, . _ - (at most 64, no dot first)`,
     );
   return name;
+}
+
+/** What stands in `restores/` beside the folder of a worktree ends so. */
+const OF_ANOTHER = /\.(mark|revert|json)$/;
+
+/** Of a worktree that is to be made. Those of older versions may be called as they like. `E_INVALID_ARGUMENT`. */
+export function parseNewWorktreeName(name: unknown): string {
+  const parsed = parseWorktreeName(name);
+  if (OF_ANOTHER.test(parsed))
+    throw invalidArgument("name", `${JSON.stringify(name)} ends in .mark, .revert or .json, as files beside it do`);
+  return parsed;
 }
 
 export function worktreeKey(name: string): string {

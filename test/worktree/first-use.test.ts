@@ -1,11 +1,12 @@
 /** The first use of worktrees in a workspace, stopped at each file operation; worktrees that are refused. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
 import { openWorktrees } from "../../src/worktree/index.js";
 import { faults } from "../fixtures/fault-injection.mjs";
+import { openScene } from "./scene.js";
 
 it("TREE-1: whoever is killed while it makes the folders leaves a workspace that can be used", async () => {
   faults.skipSyncs();
@@ -45,4 +46,26 @@ it("TREE-1: a worktree that is refused leaves no folder behind, least of all in 
   expect(readdirSync(join(root, ".holdfast"))).toEqual(["snapshots"]);
   await holdfast.close();
   rmSync(root, { recursive: true });
+});
+
+it("TREE-1: a worktree has no name that a file of another one has: a restore of both in place works", async () => {
+  const scene = await openScene();
+  try {
+    const { worktrees, write } = scene;
+    write({ a: "1" });
+    const { snapshot_id: id } = await worktrees.take("main");
+    write({ a: "2" });
+    await worktrees.restore.inPlace(id, "main");
+    for (const name of ["main.mark", "main.revert", "new-one.json"]) {
+      await expect(worktrees.trees.add(name)).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+      expect(existsSync(join(scene.root, name))).toBe(false);
+      const to = join(scene.root, "restored");
+      await expect(worktrees.restore.toNew(id, to, { name })).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    }
+    const { worktree_id: other } = await worktrees.restore.toNew(id, join(scene.root, "main.marked"));
+    expect(await worktrees.restore.inPlace(id, other)).toMatchObject({ worktree_id: "main.marked" });
+    expect(await worktrees.check()).toEqual([]);
+  } finally {
+    await scene.close();
+  }
 });

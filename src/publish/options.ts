@@ -17,6 +17,8 @@ export interface PublishOptions {
   readonly wait?: Duration;
   readonly ttl?: Duration;
   readonly signal?: AbortSignal;
+  /** A workspace whose store is kept elsewhere: neither it nor a folder around it is replaced. */
+  readonly workspace?: string;
   /** @internal What made it. */
   readonly op?: string;
   /** @internal Looks once more after everything is staged; throws to publish nothing. */

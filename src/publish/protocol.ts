@@ -77,7 +77,7 @@ export async function publish(
   const { hand, release } = taking instanceof Promise ? await taking : taking;
   let result: PublishResult;
   try {
-    assertApart(place, hand.storeUrl);
+    assertApart(place, hand.storeUrl, options.workspace);
     const id = newStageName(hand.storeUrl, place.path);
     result = await publishWith(hand, targetAt(place, id), fill, options);
   } catch (error) {

@@ -50,18 +50,19 @@ export function resolvePlace(given: string): Place {
  * Whoever replaces a workspace, or a folder around it, throws its locks, board and snapshots away with the old tree.
  * `E_INVALID_ARGUMENT`
  */
-export function assertApart({ path }: Place, storeUrl: string): void {
+export function assertApart({ path }: Place, storeUrl: string, workspace: string | undefined): void {
   const [, store] = /^(?:sqlite|file):(.+)$/s.exec(storeUrl) ?? [];
   if (path.split(sep).includes(HOME)) throw ownFolder(path, `it lies in a ${HOME}/`);
   if (lookAt(join(path, HOME)) !== undefined) throw ownFolder(path, `it has a ${HOME}/, which would be lost with it`);
   if (store !== undefined && isInside(path, store)) throw ownFolder(path, "the locks are kept in it");
+  if (workspace !== undefined && isInside(path, workspace)) throw ownFolder(path, "it contains the workspace");
 }
 
-function isInside(folder: string, store: string): boolean {
+function isInside(folder: string, inner: string): boolean {
   try {
-    return `${realpathSync.native(store)}${sep}`.startsWith(`${folder}${sep}`);
+    return `${realpathSync.native(inner)}${sep}`.startsWith(`${folder}${sep}`);
   } catch (error) {
-    throw ioError(error, "find", store);
+    throw ioError(error, "find", inner);
   }
 }
 

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { openHoldfast } from "../../src/index.js";
+import { makeWorkspace } from "../../src/workspace/make.js";
 import { sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
 import { outlive } from "../publish/server-points.js";
@@ -41,6 +42,20 @@ async function leaveBehind(store: string, target: string, where: "staging" | "cl
 }
 
 describe("publishing from the command line, on PostgreSQL", () => {
+  it("PUB-1: a folder around the workspace is not replaced, though the locks are elsewhere", async () => {
+    await using at = await sceneOnServer();
+    const { scene, json } = at;
+    makeWorkspace(scene.path("around/workspace"));
+    const words = ["around", "--from", "build", "--lock", "site", "--root", scene.path("around/workspace")];
+    const refused = { exit: 64, answer: { error: { code: "E_INVALID_ARGUMENT", details: { field: "target" } } } };
+    expect(await json("publish", ...words)).toMatchObject(refused);
+    const run = scene.holdfast(["run", "site", "--stage", "around", ...words.slice(-2), "--", "true"], {
+      env: { HOLDFAST_STORE: at.store },
+    });
+    expect([await run.finished, run.err]).toEqual([64, expect.stringContaining("it contains the workspace")]);
+    expect(readdirSync(scene.path("around"))).toEqual(["workspace"]);
+  });
+
   it("PUB-1 PUB-4 FENCE-6: publish, manifest list, manifest verify and run --stage", async () => {
     await using at = await sceneOnServer();
     const { scene, json } = at;

@@ -176,6 +176,16 @@ it("PUB-1: a workspace, a folder in or around it, and one the locks are kept in 
       const publishing = publish({ holdfast, key: "site" }, path, () => expect.unreachable());
       await expect(publishing).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "target" } });
     });
+  await looking(async (holdfast) => {
+    const around = join(dir, "around");
+    const workspace = join(around, "workspace");
+    mkdirSync(workspace, { recursive: true });
+    for (const path of [workspace, around]) {
+      const publishing = publish({ holdfast, key: "site" }, path, () => expect.unreachable(), { workspace });
+      await expect(publishing).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "target" } });
+    }
+    await publish({ holdfast, key: "site" }, join(around, "work"), () => undefined, { workspace });
+  });
   await expectNothing();
 });
 

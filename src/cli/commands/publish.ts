@@ -19,6 +19,7 @@ export async function run(context: Context): Promise<Outcome> {
   const key = flags.text("lock") ?? keyOf(context, target);
   const holdfast = await context.openHoldfast();
   const publisher = await publisherOf(context, holdfast, key);
+  const { root } = context.workspace();
   const wait = flags.text("wait");
   const ttl = flags.text("ttl");
   const progress = openProgress(screen);
@@ -26,6 +27,7 @@ export async function run(context: Context): Promise<Outcome> {
     const { manifest, replaced } = await publish(publisher, target, (stage) => copyTree(from, stage.path), {
       onProgress: ({ phase, files, bytes }) => progress.show(`${phase}: ${count(files, "file")}, ${size(bytes)}`),
       signal: context.signal,
+      ...(root === null ? {} : { workspace: root }),
       ...(wait === undefined ? {} : { wait: wait as `${number}s` }),
       ...(ttl === undefined ? {} : { ttl: ttl as `${number}s` }),
     });

@@ -26,7 +26,9 @@ export async function run(context: Context): Promise<Outcome> {
     let staged: ChangesOutcome | null = null;
     const around = async (lease: Lease, command: StagedCommand): Promise<void> => {
       const { publishChanges } = await import("../../publish/publish-changes.js");
-      staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command);
+      const { root } = context.workspace();
+      const options = root === null ? {} : { workspace: root };
+      staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
     };
     const outcome = await runCommand({
       workplace: holdfastOptions(context.workspace()),

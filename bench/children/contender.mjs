@@ -6,8 +6,9 @@ import { sharedMs } from "../shared-clock.mjs";
 
 serve({
   /** What is measured is a process that has been at work for a while, not one whose code is still being compiled. */
-  async warmUp(contestant, pairs) {
-    for (let pair = 0; pair < pairs; pair += 1) {
+  async warmUp(contestant, ms) {
+    const until = sharedMs() + ms;
+    while (sharedMs() < until) {
       const held = await contestant.take(`warm-up-${process.pid}`);
       await held.release();
     }

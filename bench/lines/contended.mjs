@@ -9,7 +9,6 @@ import { digits, milliseconds, perSecond } from "../table.mjs";
 const PROCESSES = 16;
 const HOLD_MS = 2;
 const KEY = "shop";
-const WARM_UP_PAIRS = 500;
 const LIMIT = "kernel-lock";
 const POLLING = "proper-lockfile-10ms";
 const OURS = ["file", "sqlite"];
@@ -51,8 +50,8 @@ function rowsOf(name, found) {
 /** Every contestant has its processes, which are measured again and again, in turn with those of the others. */
 export async function contendInTurn(names, folderOf, quick) {
   const plan = quick
-    ? { rounds: 1, warmUpMs: 5_000, runInMs: 1_500, windowMs: 2_000 }
-    : { rounds: 5, warmUpMs: 20_000, runInMs: 1_500, windowMs: 4_000 };
+    ? { rounds: 1, warmUpMs: 2_500, runInMs: 1_500, windowMs: 2_000 }
+    : { rounds: 5, warmUpMs: 10_000, runInMs: 1_500, windowMs: 4_000 };
   const crowds = new Map();
   for (const name of names) crowds.set(name, await gather(name, folderOf(), plan));
   const found = await interleave(names, { rounds: plan.rounds, warmUps: quick ? 0 : 1 }, (name) =>
@@ -62,13 +61,16 @@ export async function contendInTurn(names, folderOf, quick) {
   return found;
 }
 
-/** Without pauses the processes meet often, so that the code of waiting and handing over is compiled before it counts. */
+/**
+ * Each works alone for a while, then all fight for the key, without pauses so that they meet often, and as they will when
+ * it counts: by then the code of it all is compiled.
+ */
 async function gather(name, folder, { warmUpMs }) {
   const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)));
-  await Promise.all(crowd.map((child) => child.call("warmUp", WARM_UP_PAIRS)));
+  await Promise.all(crowd.map((child) => child.call("warmUp", warmUpMs)));
   for (const holdMs of [0, HOLD_MS]) {
     const from = sharedMs();
-    const rush = { key: KEY, holdMs, from, until: from + warmUpMs / 2 };
+    const rush = { key: KEY, holdMs, from, until: from + warmUpMs };
     await Promise.all(crowd.map((child) => child.call("contend", rush)));
   }
   return crowd;

@@ -9,7 +9,7 @@
 // fit the source any more.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -49,10 +49,14 @@ function copyProject() {
   return copy;
 }
 
-function build(copy, name) {
+/** Answers what the compiler says against it, or null. */
+function build(copy) {
   const { status, stdout } = spawnSync(process.execPath, ["scripts/build.mjs"], { cwd: copy, encoding: "utf8" });
-  if (status !== 0) throw new Stop(70, `mutant ${name} does not compile:\n${stdout}`);
+  return status === 0 ? null : stdout;
 }
+
+/** The group of the tests that run now. */
+let running = null;
 
 /** Runs the tests. Answers what failed, or null. Whatever they started ends with them. */
 async function firstFailure(copy, { files, only }, name) {
@@ -65,6 +69,7 @@ async function firstFailure(copy, { files, only }, name) {
     stdio: "ignore",
     detached: true,
   });
+  running = child.pid;
   let isLate = false;
   const limit = setTimeout(() => {
     isLate = true;
@@ -73,6 +78,7 @@ async function firstFailure(copy, { files, only }, name) {
   const exitCode = await new Promise((resolve) => child.once("exit", resolve));
   clearTimeout(limit);
   endGroup(child.pid);
+  running = null;
   return isLate ? "the time limit" : readReport(report, exitCode, name);
 }
 
@@ -98,7 +104,8 @@ function readReport(report, exitCode, name) {
 async function checkTests(copy, mutants) {
   const selections = new Map(mutants.map(({ name, tests }) => [JSON.stringify(tests), { name, tests }]));
   process.stdout.write(`without any mutant: ${selections.size} selections of tests\n`);
-  build(copy, "none");
+  const trouble = build(copy);
+  if (trouble !== null) throw new Stop(70, `does not compile without any mutant:\n${trouble}`);
   for (const { name, tests } of selections.values()) {
     const failure = await firstFailure(copy, tests, name);
     if (failure !== null) throw new Stop(1, `fails without any mutant: ${failure}`);
@@ -110,9 +117,9 @@ async function tryMutant(copy, mutant) {
   const startedAt = performance.now();
   writeFileSync(target, mutated(mutant));
   try {
-    build(copy, mutant.name);
-    const killer = await firstFailure(copy, mutant.tests, mutant.name);
-    return { killer, seconds: (performance.now() - startedAt) / 1000 };
+    const trouble = build(copy);
+    const killer = trouble === null ? await firstFailure(copy, mutant.tests, mutant.name) : null;
+    return { killer, trouble, seconds: (performance.now() - startedAt) / 1000 };
   } finally {
     cpSync(join(ROOT, mutant.file), target);
   }
@@ -127,20 +134,26 @@ async function run(mutants) {
   for (const mutant of mutants) mutated(mutant);
   const width = Math.max(...mutants.map((mutant) => mutant.name.length), "mutant".length);
   const copy = copyProject();
-  const tidy = () => rmSync(copy, { recursive: true, force: true });
-  process.once("SIGINT", () => {
-    tidy();
-    process.exit(130);
-  });
+  const tidy = () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
+  for (const signal of ["SIGINT", "SIGTERM"])
+    process.once(signal, () => {
+      if (running !== null) endGroup(running);
+      tidy();
+      process.exit(128 + constants.signals[signal]);
+    });
   try {
     await checkTests(copy, mutants);
     process.stdout.write(row(width, "mutant", "killed by", "seconds"));
     const survivors = [];
+    const unfit = [];
     for (const mutant of mutants) {
-      const { killer, seconds } = await tryMutant(copy, mutant);
-      if (killer === null) survivors.push(mutant.name);
-      process.stdout.write(row(width, mutant.name, killer ?? "NOBODY", seconds.toFixed(1)));
+      const { killer, trouble, seconds } = await tryMutant(copy, mutant);
+      if (trouble !== null) unfit.push(`mutant ${mutant.name} does not compile:\n${trouble}`);
+      else if (killer === null) survivors.push(mutant.name);
+      const outcome = trouble === null ? (killer ?? "NOBODY") : "NOT TRIED: does not compile";
+      process.stdout.write(row(width, mutant.name, outcome, seconds.toFixed(1)));
     }
+    if (unfit.length > 0) throw new Stop(70, unfit.join("\n"));
     if (survivors.length > 0) throw new Stop(1, `no test notices ${survivors.join(", ")}`);
     process.stdout.write(`${mutants.length} of ${mutants.length} killed\n`);
   } finally {

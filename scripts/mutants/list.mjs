@@ -9,6 +9,7 @@ const run = (name, only) => ({ files: [`test/cli/run-${name}.test.ts`], only });
 const mcp = (name, only) => ({ files: [`test/mcp/${name}.test.ts`], only });
 const hooks = (name, only) => ({ files: [`test/hooks/${name}.test.ts`], only });
 
+const crash = (name, only) => ({ files: [`test/crash/${name}.test.ts`], only });
 const tree = (name, only) => ({ files: [`test/worktree/${name}.test.ts`], only });
 
 export const MUTANTS = [
@@ -131,6 +132,154 @@ export const MUTANTS = [
     find: "if (tree.users === 0 && ",
     replace: "if (",
     tests: { files: ["test/store/file/names.test.ts"], only: "all the others are in use" },
+  },
+  {
+    name: "file-step-repaired",
+    about: "file store: whoever comes after a crash takes half of a step for the whole",
+    file: "src/store/file/tree.ts",
+    find: "this.#record = this.#repaired(found);",
+    replace: "this.#record = found;",
+    tests: crash("stop-everywhere", "leaves the old or the new state acquire a deep key"),
+  },
+  {
+    name: "file-several-decided",
+    about: "file store: a step on several trees that was not decided before a crash is carried out in some of them",
+    file: "src/store/file/tree.ts",
+    find: "const settled = isDecided ? next : before;",
+    replace: "const settled = isDecided ? next : (before && next);",
+    tests: crash("stop-everywhere", "leaves the old or the new state acquire several keys"),
+  },
+  {
+    name: "file-decision-kept",
+    about: "file store: a decision is forgotten although a tree has not carried it out yet",
+    file: "src/store/file/ledger.ts",
+    find: "if (outstanding.length === 0) this.#decisions.forget(id);",
+    replace: "if (outstanding.length >= 0) this.#decisions.forget(id);",
+    tests: crash("guard", "has not carried out yet"),
+  },
+  {
+    name: "file-detached-in-place",
+    about: "file store: a record with detached grants is written over in place, where a power cut tears it",
+    file: "src/store/file/tree.ts",
+    find: "durable || outlivesMachine(record) || (before !== null && outlivesMachine(before))",
+    replace: "durable || (outlivesMachine(record) && before === record)",
+    tests: crash("power-cut", "STORE-2"),
+  },
+  {
+    name: "file-fence-restart",
+    about: "file store: after a restart numbers go on from a record that may be older than the last one used",
+    file: "src/store/file/tree-beginning.ts",
+    find: "const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);",
+    replace: "const fence = Math.max(record.fence, fenceReserved < 0 ? fenceReserved : 0);",
+    tests: crash("restart", "FENCE-1"),
+  },
+  {
+    name: "file-forgotten-record",
+    about: "file store: a record that somebody deleted takes along what is held by it",
+    file: "src/store/file/tree-beginning.ts",
+    find: "if (isLost && !audit.isOlderThan(bootedAt(now)))",
+    replace: "if (isLost && audit.isOlderThan(0))",
+    tests: crash("tampering", "deleted while its key is held"),
+  },
+  {
+    name: "durable-content",
+    about: "a file that must survive a power cut is put in place before its content is on the disk",
+    file: "src/support/durable-file.ts",
+    find: "      if (durable) fsyncSync(fd);\n",
+    replace: "",
+    tests: crash("power-cut", "STORE-2"),
+  },
+  {
+    name: "durable-name",
+    about: "a file that must survive a power cut is told of before its name is on the disk",
+    file: "src/support/durable-file.ts",
+    find: "    if (durable) syncFolder(dirname(path));\n",
+    replace: "    void dirname;\n",
+    tests: crash("power-cut", "STORE-2"),
+  },
+  {
+    name: "guard-made-anew",
+    about: "file store: whoever still has a guard open that was deleted is let in beside those who have the new one",
+    file: "src/support/guard.ts",
+    find: "isInside = isThisFile();",
+    replace: "isInside = isThisFile() || isInside === false;",
+    tests: crash("guard", "deleted and made anew"),
+  },
+  {
+    name: "guard-twice",
+    about: "file store: a step that is begun inside another of the same process is let in beside it",
+    file: "src/support/guard.ts",
+    find: "if (isInside || !tryLockExclusive(file.fd)) return false;",
+    replace: "if (!tryLockExclusive(file.fd)) return false;",
+    tests: { files: ["test/support/guard.test.ts"], only: "inside in again" },
+  },
+  {
+    name: "floor-on-disk",
+    about: "file store: the numbers of a tree that a power cut took are given out again",
+    file: "src/store/file/fence-floor.ts",
+    find: "known.boot_id === now.bootId ? known.from : known.to;",
+    replace: "known.from;",
+    tests: crash("restart", "lost altogether"),
+  },
+  {
+    name: "unreadable-is-held",
+    about: "a record that cannot be read holds nothing",
+    file: "src/lock/decide.ts",
+    find: "found.nodes.push(record.resource);",
+    replace: "found.nodes.push(...[record.resource].slice(1));",
+    tests: crash("tampering", "STALE-7"),
+  },
+  {
+    name: "trust-from-sending",
+    about: "a lease is trusted from when the answer came, though it runs from when the store made it",
+    file: "src/lease/lease.ts",
+    find: `this.#leaseMs = leaseMs;
+    this.#trust.renewed(since, leaseMs);`,
+    replace: `this.#leaseMs = leaseMs;
+    this.#trust.renewed(Math.max(since, this.#home.clock().bootMs), leaseMs);`,
+    tests: { files: ["test/lease/lease.test.ts"], only: "renewed from before" },
+  },
+  {
+    name: "break-by-a-person",
+    about: "an agent breaks what another one holds",
+    file: "src/store/operations/end.ts",
+    find: "if (!MAY_BREAK.has(kind))",
+    replace: 'if (!MAY_BREAK.has(kind) && MAY_BREAK.has(""))',
+    tests: { files: ["test/contract/memory.test.ts"], only: "STALE-6" },
+  },
+  {
+    name: "nested-goes-first",
+    about: "a release takes away the cover of what still nests in it",
+    file: "src/store/operations/release.ts",
+    find: "if (dead.length < inner.length)",
+    replace: "if (dead.length > inner.length)",
+    tests: { files: ["test/contract/memory.test.ts"], only: "a cover can be neither" },
+  },
+  {
+    name: "sqlite-durable",
+    about: "SQLite: what must survive a power cut is told of before it is on the disk",
+    file: "src/store/sqlite/steps.ts",
+    find: "(changes.durable === true && !isSynced)",
+    replace: "(changes.durable === true && !isSynced && trees.length < 0)",
+    tests: { files: ["test/store/sqlite/fences.test.ts"], only: "on the disk before anybody is told" },
+  },
+  {
+    name: "sqlite-reserved",
+    about: "SQLite: numbers are used before their reservation is on the disk, and after a power cut again",
+    file: "src/store/sqlite/steps.ts",
+    find: `      else if (!(done instanceof OutOfNumbers)) return done;
+      else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";`,
+    replace: `      else if (!(done instanceof OutOfNumbers)) return done;
+      else if (!this.#reserve(done.tree)) return "busy";`,
+    tests: { files: ["test/store/sqlite/fences.test.ts"], only: "on the disk before anybody is told" },
+  },
+  {
+    name: "sqlite-replaced",
+    about: "SQLite: a process goes on in a database that was deleted, and another begins a new one beside it",
+    file: "src/store/sqlite/presence.ts",
+    find: "if (named?.ino !== this.#ino || named.dev !== this.#dev)",
+    replace: "if (named === null)",
+    tests: { files: ["test/store/sqlite/connections.test.ts"], only: "file that was deleted" },
   },
   {
     name: "heart-of-the-last",
@@ -675,7 +824,7 @@ export const MUTANTS = [
     about: "documents: what an editor or git wrote is undone after a restart",
     file: "src/documents/settle.ts",
     find: "if (found === null || isJson(found)) return;",
-    replace: "",
+    replace: "if (found === null) return;",
     tests: { files: ["test/documents/documents.test.ts"], only: "an editor or git" },
   },
   {
@@ -888,14 +1037,6 @@ export const MUTANTS = [
     find: "await settleLeft(told.left, request.party);\n      } catch",
     replace: "await settleLeft([], request.party);\n      } catch",
     tests: publishing("late", "though that one has published nothing"),
-  },
-  {
-    name: "publish-server-hand-over",
-    about: "a release gives the lock to the next in line although a publish was left there",
-    file: "src/store/postgres/sql/46-hand-over.sql",
-    find: "if guard.publishing <> 0 or t.offer is null",
-    replace: "if t.offer is null",
-    tests: publishing("server-faults", "waits in line"),
   },
   {
     name: "publish-late-stage",

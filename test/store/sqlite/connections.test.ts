@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Key } from "../../../src/lock/key.js";
 import type { Store } from "../../../src/store/contract.js";
@@ -64,6 +65,16 @@ describe("connections to one database", () => {
     openRaw(place).exec("DELETE FROM dal_locks");
     await expect(release(store, grants)).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
     expect(await pairs(store, "tree", 2)).toHaveLength(2);
+  });
+
+  it("STORE-3: do not go on in a file that was deleted, while others begin a new one at its path", async () => {
+    const place = newPlace();
+    const store = await open(place);
+    const grants = await acquire(store, "tree");
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${place}${end}`);
+    await acquire(await open(place), "tree", { ...stranger, tokenHash: "another" });
+    await new Promise((resolve) => setTimeout(resolve, 100)); // It looks at its path every 50 ms.
+    await expect(store.fence.commit(grants, () => "written")).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
   });
 
   it("stand in one line, by number", async () => {

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Key } from "../../../src/lock/key.js";
+import { Database } from "../../../src/store/sqlite/database.js";
 import type { Clock } from "../../../src/support/clock.js";
 import { acquire, clockOf, newPlace, open, openRaw, pairs, release, stillClock } from "./scene.js";
 
@@ -11,6 +12,24 @@ function reservation(place: string): { fence: number; reserved: number } {
   raw.close();
   return row as { fence: number; reserved: number };
 }
+
+/** What SQLite itself says about each commit: whether it returns only when the commit is on the disk. */
+const SYNCED = 2;
+const PLAIN = 1;
+
+function watchCommits(): number[] {
+  const modes: number[] = [];
+  const { commit } = Database.prototype;
+  vi.spyOn(Database.prototype, "commit").mockImplementation(function (this: Database) {
+    modes.push(Number(this.prepare("PRAGMA synchronous").get()?.[0]));
+    commit.call(this);
+  });
+  return modes;
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe("fencing tokens", () => {
   it("FENCE-1: a new tree starts from the time in milliseconds and counts without gaps, across blocks", async () => {
@@ -115,6 +134,19 @@ describe("fencing tokens", () => {
     expect(detached?.fencingToken).toBe((plain?.fencingToken ?? 0) + 1);
     expect(await store.reader.audit({ tree: "tree" as Key, afterSeq: 0, limit: 10 })).toHaveLength(2);
     expect(await store.reader.list({ prefix: null, after: null, limit: 10 })).toHaveLength(2);
+  });
+
+  it("a step that must survive a power cut is on the disk before anybody is told, and so are reserved numbers", async () => {
+    const store = await open(newPlace());
+    const modes = watchCommits();
+    const first = await acquire(store, "tree/a");
+    expect(modes.splice(0)).toEqual([SYNCED, PLAIN]); // The numbers, then the grant.
+    await release(store, first);
+    expect(modes.splice(0)).toEqual([PLAIN]);
+    const detached = await acquire(store, "tree/b", { detached: true });
+    await store.locks.renew(detached, null);
+    await release(store, detached);
+    expect(modes).toEqual([SYNCED, SYNCED, SYNCED]);
   });
 
   it("FENCE-1: a wall clock that was put back does not lower a number", async () => {

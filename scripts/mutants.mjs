@@ -18,6 +18,9 @@ import { MUTANTS } from "./mutants/list.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const COPIED = ["package.json", "tsconfig.json", "vitest.config.ts", "scripts/build.mjs", "scripts/cli", "src", "test"];
 const TIME_LIMIT_MS = 180_000;
+/** With a mutant many tests wait for what never comes: they get so many times as long as without it, and at least a minute. */
+const TIMES_AS_LONG = 10;
+const LEAST_LIMIT_MS = 60_000;
 const KILLER_WIDTH = 84;
 
 /** Ends the run with a code of its own. */
@@ -59,7 +62,7 @@ function build(copy) {
 let running = null;
 
 /** Runs the tests. Answers what failed, or null. Whatever they started ends with them. */
-async function firstFailure(copy, { files, only }, name) {
+async function firstFailure(copy, { files, only }, name, limitMs) {
   const report = join(copy, "report.json");
   rmSync(report, { force: true });
   const args = ["run", ...files, "--bail=1", "--reporter=json", `--outputFile=${report}`];
@@ -74,7 +77,7 @@ async function firstFailure(copy, { files, only }, name) {
   const limit = setTimeout(() => {
     isLate = true;
     endGroup(child.pid);
-  }, TIME_LIMIT_MS);
+  }, limitMs);
   const exitCode = await new Promise((resolve) => child.once("exit", resolve));
   clearTimeout(limit);
   endGroup(child.pid);
@@ -100,25 +103,36 @@ function readReport(report, exitCode, name) {
   return null;
 }
 
-/** The tests must pass on the untouched copy, or their failing says nothing. Each selection is run once. */
+/**
+ * The tests must pass on the untouched copy, or their failing says nothing. Each selection is run once. Answers how long each
+ * may take with a mutant.
+ */
 async function checkTests(copy, mutants) {
-  const selections = new Map(mutants.map(({ name, tests }) => [JSON.stringify(tests), { name, tests }]));
+  const selections = new Map(mutants.map(({ name, tests }) => [selectionOf(tests), { name, tests }]));
+  const limits = new Map();
   process.stdout.write(`without any mutant: ${selections.size} selections of tests\n`);
   const trouble = build(copy);
   if (trouble !== null) throw new Stop(70, `does not compile without any mutant:\n${trouble}`);
-  for (const { name, tests } of selections.values()) {
-    const failure = await firstFailure(copy, tests, name);
+  for (const [selection, { name, tests }] of selections) {
+    const startedAt = performance.now();
+    const failure = await firstFailure(copy, tests, name, TIME_LIMIT_MS);
     if (failure !== null) throw new Stop(1, `fails without any mutant: ${failure}`);
+    limits.set(selection, Math.max(LEAST_LIMIT_MS, TIMES_AS_LONG * (performance.now() - startedAt)));
   }
+  return limits;
 }
 
-async function tryMutant(copy, mutant) {
+function selectionOf(tests) {
+  return JSON.stringify(tests);
+}
+
+async function tryMutant(copy, mutant, limitMs) {
   const target = join(copy, mutant.file);
   const startedAt = performance.now();
   writeFileSync(target, mutated(mutant));
   try {
     const trouble = build(copy);
-    const killer = trouble === null ? await firstFailure(copy, mutant.tests, mutant.name) : null;
+    const killer = trouble === null ? await firstFailure(copy, mutant.tests, mutant.name, limitMs) : null;
     return { killer, trouble, seconds: (performance.now() - startedAt) / 1000 };
   } finally {
     cpSync(join(ROOT, mutant.file), target);
@@ -142,12 +156,12 @@ async function run(mutants) {
       process.exit(128 + constants.signals[signal]);
     });
   try {
-    await checkTests(copy, mutants);
+    const limits = await checkTests(copy, mutants);
     process.stdout.write(row(width, "mutant", "killed by", "seconds"));
     const survivors = [];
     const unfit = [];
     for (const mutant of mutants) {
-      const { killer, trouble, seconds } = await tryMutant(copy, mutant);
+      const { killer, trouble, seconds } = await tryMutant(copy, mutant, limits.get(selectionOf(mutant.tests)));
       if (trouble !== null) unfit.push(`mutant ${mutant.name} does not compile:\n${trouble}`);
       else if (killer === null) survivors.push(mutant.name);
       const outcome = trouble === null ? (killer ?? "NOBODY") : "NOT TRIED: does not compile";

@@ -1,6 +1,7 @@
 /** Processes that are stopped (SIGSTOP) and go on later: a stopped process is not dead, but its time runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { TICKET_LEASE_MS } from "../../src/lock/profile.js";
 import { comesOff } from "../comes-off.js";
 import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
@@ -118,7 +119,10 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     const waiting = second.acquire("work", { wait: "1m" });
     await scene.untilInLine("work", "agent:c", waiting);
     await scene.stop(first, "work");
+    await sleep(TICKET_LEASE_MS + 1);
     await held.release();
+    const { grants } = await (await scene.open()).inspect("work");
+    expect(grants.map(({ owner }) => owner)).not.toContain("agent:b");
     // While the first is still stopped, and long before either has waited enough.
     const taken = await waiting;
 

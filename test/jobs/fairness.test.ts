@@ -90,6 +90,27 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(together).toEqual(oneByOne);
   });
 
+  it.each([1, 6])(
+    "JOB-7: a project's jobs begin by priority, then in order, whatever their kind (%i at once)",
+    async (room) => {
+      await using place = new Place(on);
+      const hands = await place.hands();
+      const P = { project: "alpha" };
+      const jobs = [
+        await hands.add(P),
+        await hands.add({ ...P, class: "cpu" }, "other"),
+        await hands.add({ ...P, priority: 5 }, "other"),
+        await hands.add({ ...P, map: "m", priority: 9 }),
+        await hands.add({ ...P, priority: 5, needs: ["fs"] }),
+        await hands.add(P),
+      ];
+      const of = { room, has: ["kind:k", "kind:other", "fs"] };
+      const begun = [];
+      while (begun.length < jobs.length) begun.push(...(await hands.turn(of)));
+      expect(begun.map(({ job }) => job.id)).toEqual([4, 3, 5, 1, 2, 6].map((nth) => jobs[nth - 1]?.id));
+    },
+  );
+
   it("what a run took and what it gives back counts for the turn in the step that settles it", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

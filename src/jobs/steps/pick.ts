@@ -1,6 +1,7 @@
 /**
- * Which job is next: the ready flow with the least served time among those this worker can run, and its first job. The
- * number of seeks depends on how many sets of needs the worker meets, not on how many jobs or projects wait.
+ * Which job is next: that of the highest priority, and of those the first, in the project with the least served time, among
+ * the ready flows this worker can run. The number of seeks depends on how many sets of needs the worker meets, not on how
+ * many jobs or projects wait.
  */
 import type { Script } from "../../store/contract.js";
 import { CLASSES } from "../model.js";
@@ -16,14 +17,15 @@ export function* pick(has: ReadonlySet<string>): Script<JobRow | null> {
   const isOpen = (name: string): boolean => gates.some((gate) => gate.name === name && hasRoom(gate));
   if (!isOpen("global")) return null;
   const all = yield* rows<{ needs: string }>("SELECT needs FROM job_needs");
-  const met = all.filter(({ needs }) => (JSON.parse(needs) as string[]).every((need) => has.has(need)));
+  const isMet = (needs: string): boolean => (JSON.parse(needs) as string[]).every((need) => has.has(need));
+  const mayRun: MayRun = {
+    classes: CLASSES.filter(isOpen),
+    needs: all.map(({ needs }) => needs).filter(isMet),
+  };
   for (;;) {
-    const flow = yield* leastServed(
-      CLASSES.filter(isOpen),
-      met.map(({ needs }) => needs),
-    );
+    const flow = yield* leastServed(mayRun);
     if (flow === undefined) return null;
-    const job = yield* firstOf(flow);
+    const job = yield* firstIn(flow.project, mayRun);
     if (job !== null) {
       yield* rows("UPDATE job_clock SET vt = ?1 WHERE vt < ?1", flow.vt);
       return job;
@@ -35,7 +37,12 @@ export function* pick(has: ReadonlySet<string>): Script<JobRow | null> {
   }
 }
 
-function* leastServed(classes: readonly string[], met: readonly string[]): Script<Flow | undefined> {
+interface MayRun {
+  readonly classes: readonly string[];
+  readonly needs: readonly string[];
+}
+
+function* leastServed({ classes, needs: met }: MayRun): Script<Flow | undefined> {
   let least: Flow | undefined;
   for (const jobClass of classes)
     for (const needs of met) {
@@ -44,19 +51,36 @@ function* leastServed(classes: readonly string[], met: readonly string[]): Scrip
         jobClass,
         needs,
       );
-      if (flow !== undefined && (least === undefined || flow.vt < least.vt)) least = flow;
+      if (flow !== undefined && (least === undefined || isBefore(flow, least))) least = flow;
     }
   return least;
 }
 
-function* firstOf({ flow, project: name }: Flow): Script<JobRow | null> {
+function isBefore(one: Flow, other: Flow): boolean {
+  return one.vt < other.vt || (one.vt === other.vt && one.flow < other.flow);
+}
+
+/** Of all flows of a project, which were served for the same time. */
+function* firstIn(name: string, { classes, needs }: MayRun): Script<JobRow | null> {
   const project = yield* projectOf(name);
   if (!hasRoom(project)) return null;
-  const sql =
-    "SELECT * FROM jobs WHERE state = 'ready' AND flow = ?1 AND is_map = ?2 ORDER BY priority DESC, job LIMIT 1";
-  const plain = yield* one<JobRow>(sql, flow, 0);
-  const map = hasRoomForMaps(project) ? yield* one<JobRow>(sql, flow, 1) : undefined;
-  if (plain === undefined || map === undefined) return plain ?? map ?? null;
-  const isMapFirst = map.priority > plain.priority || (map.priority === plain.priority && map.job < plain.job);
-  return isMapFirst ? map : plain;
+  const flows = yield* rows<Flow>("SELECT * FROM job_flows WHERE project = ?1 AND state = 'ready'", name);
+  const kinds = hasRoomForMaps(project) ? [0, 1] : [0];
+  let first: JobRow | null = null;
+  for (const flow of flows) {
+    if (!classes.includes(flow.class) || !needs.includes(flow.needs)) continue;
+    for (const isMap of kinds) {
+      const job = yield* one<JobRow>(
+        "SELECT * FROM jobs WHERE state = 'ready' AND flow = ?1 AND is_map = ?2 ORDER BY priority DESC, job LIMIT 1",
+        flow.flow,
+        isMap,
+      );
+      if (job !== undefined && (first === null || goesBefore(job, first))) first = job;
+    }
+  }
+  return first;
+}
+
+function goesBefore(one: JobRow, other: JobRow): boolean {
+  return one.priority > other.priority || (one.priority === other.priority && one.job < other.job);
 }

@@ -8,8 +8,9 @@ drop function if exists holdfast.job_has_chores(bigint);
 
 -- Which jobs are next, at most fifty: as if the ready flow with the least served time were looked for again after each start.
 -- The first start of a project comes at its served time, each other one after what those before it are expected to take;
--- in that order come the starts of all projects. Caps of projects only leave some of them out; where the gate of a class
--- closes it ends, since what a project did not start it is not charged for.
+-- in that order come the starts of all projects. Those of a project come by priority, then in the order they were added,
+-- whatever flow they are in. Caps of projects only leave some of them out; where the gate of a class closes it ends, since
+-- what a project did not start it is not charged for.
 --
 -- As many flows are looked at as jobs are wanted: none behind those can come before them. The flows of `stale` projects,
 -- whose states are yet to be put right, are all looked at. Of each flow only its share of the jobs is looked at, unless it
@@ -36,16 +37,16 @@ begin
     max(g.cap) filter (where g.name = 'each project'), max(g.cap) filter (where g.name = 'maps of each project')
   into most, cpu_room, io_room, each_cap, each_map_cap from holdfast.job_gates g;
   with found as (
-    select x.flow, x.project, c.name as class, n.place, false as is_stale
-    from unnest(job_pick.met) with ordinality as n (needs, place), (values ('cpu', cpu_room), ('io', io_room)) as c (name, room),
+    select x.flow, x.project, c.name as class, false as is_stale
+    from unnest(job_pick.met) as n (needs), (values ('cpu', cpu_room), ('io', io_room)) as c (name, room),
       lateral (select y.flow, y.project from holdfast.job_flows y
         where y.state = 'ready' and y.class = c.name and y.needs = n.needs and y.project <> all (stale)
         order by y.vt, y.flow limit most) as x
     where c.room > 0
     union all
-    select y.flow, y.project, y.class, n.place, true
+    select y.flow, y.project, y.class, true
     from unnest(stale) as s (project) join holdfast.job_flows y on y.project = s.project and y.state <> 'idle',
-      unnest(job_pick.met) with ordinality as n (needs, place)
+      unnest(job_pick.met) as n (needs)
     where n.needs = y.needs and case y.class when 'cpu' then cpu_room else io_room end > 0
   ), flow as materialized (
     select f.*, p.vt, p.weight, coalesce(p.cap, each_cap) - p.running as room,
@@ -54,9 +55,9 @@ begin
   ), share as materialized (
     select least(most, case when thorough then most else greatest(2, ceil(1.0 * most / greatest(count(*), 1))) end) as jobs from flow
   ), ready as (
-    select f.flow, f.project, f.class, f.place, f.vt, f.weight, f.room, f.map_room,
+    select min(f.flow) over (partition by f.project) as first_flow, f.project, f.class, f.vt, f.weight, f.room, f.map_room,
       j.job, j.priority, j.is_map, j.needs_locks, j.is_last, coalesce(k.typical_ms, 100) as charge,
-      sum(j.is_map) over (partition by f.project order by f.class, f.place, f.flow, j.priority desc, j.job) as maps
+      sum(j.is_map) over (partition by f.project order by j.priority desc, j.job) as maps
     from flow f, lateral (
       (select x.job, x.kind, x.priority, x.is_map, x.locks <> '[]' as needs_locks,
          row_number() over (order by x.priority desc, x.job) = (select s.jobs from share s) as is_last from holdfast.jobs x
@@ -69,17 +70,17 @@ begin
        limit (select s.jobs from share s))
     ) as j left join holdfast.job_kinds k on k.kind = j.kind
   ), in_project as (
-    select r.job, r.flow, r.class, r.place, r.room, r.needs_locks, r.is_last, r.charge, row_number() over line as nth,
+    select r.job, r.first_flow, r.class, r.room, r.needs_locks, r.is_last, r.charge, row_number() over line as nth,
       r.vt + (sum(r.charge) over line - r.charge) / r.weight as at_vt, r.vt + sum(r.charge) over line / r.weight as next_vt
     from ready r where r.is_map = 0 or r.maps <= r.map_room is not false
-    window line as (partition by r.project order by r.class, r.place, r.flow, r.priority desc, r.job)
+    window line as (partition by r.project order by r.priority desc, r.job)
   ), in_turn as (
     select p.job, p.charge, p.at_vt, p.next_vt, p.is_last, row_number() over turn as at,
       bool_or(p.needs_locks) over turn as is_behind_locks,
       count(*) filter (where p.class = 'cpu') over turn > cpu_room
         or count(*) filter (where p.class = 'io') over turn > io_room as is_behind_gate
     from in_project p where p.nth <= p.room is not false
-    window turn as (order by p.at_vt, p.class, p.place, p.flow, p.nth)
+    window turn as (order by p.at_vt, p.first_flow, p.nth)
   )
   select array_agg(t.job order by t.at) filter (where t.is_next and not t.is_behind_locks),
     array_agg(t.charge order by t.at) filter (where t.is_next and not t.is_behind_locks),

@@ -62,6 +62,52 @@ describe.skipIf(isForeign)("JOB-5: a COMMIT whose answer is lost", () => {
   });
 });
 
+describe("JOB-3: a transaction left open that has added a job under a unique key", () => {
+  /** Adds one by a statement of its own, and leaves it at that. */
+  const leftOpen = async (place: Place, uniqueKey: string) => {
+    const client = new pg.Client({ connectionString: await place.store() });
+    await client.connect();
+    await client.query("begin");
+    const spec = JSON.stringify({ kind: "k", ...P, unique_key: uniqueKey });
+    const { rows } = await client.query("select holdfast.job_enqueue($1)::int as id", [spec]);
+    const end = async (how: "commit" | "rollback"): Promise<void> => {
+      await client.query(how);
+      await client.end();
+    };
+    return { id: rows[0]?.id as number, end };
+  };
+
+  it("holds up who adds another of that key, and nobody else", async () => {
+    await using place = new Place("postgres");
+    const [hands, jobs] = [await place.hands(), await place.jobs()];
+    const open = await leftOpen(place, "u");
+    const same = jobs.enqueue("k", null, { ...P, unique: "u" });
+    const other = await hands.add(P);
+    expect((await hands.turn()).map(({ job }) => job.id)).toEqual([other.id]);
+    await open.end("commit");
+    expect((await same).id).toBe(open.id);
+  });
+
+  it("holds up the schedule of that name, and nobody else", async () => {
+    await using place = new Place("postgres");
+    const hands = await place.hands();
+    const schedule = await hands.add({ ...P, cron: "0 0 1 1 *", unique: "u" });
+    for (const how of ["rollback", "commit"] as const) {
+      const open = await leftOpen(place, "u");
+      await hands.rows("UPDATE jobs SET run_at = 0 WHERE job = ?1", schedule.id);
+      const other = await hands.add(P);
+      const begun = await hands.turn({ room: 5 });
+      expect(begun.map(({ job }) => job.id)).toEqual([other.id]);
+      await open.end(how);
+      const [next] = await hands.turn({ room: 5 });
+      expect(next?.job).toMatchObject(how === "commit" ? { id: open.id } : { schedule: schedule.id });
+      for (const run of [...begun, ...(next === undefined ? [] : [next])]) await hands.settle(run);
+    }
+    const changes = (await hands.entries(schedule.id)).map(({ change }) => change);
+    expect(changes).toEqual(["scheduled", "left out"]);
+  });
+});
+
 describe("JOB-6: a slot whose lock is being committed under", () => {
   it("is taken back when that is over, and holds nobody up meanwhile", async () => {
     await using place = new Place("postgres");

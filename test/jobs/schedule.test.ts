@@ -165,6 +165,20 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     },
   );
 
+  it.runIf(on === "postgres")(
+    "by anybody's statement has the payload that is named there, whatever it is",
+    async () => {
+      await using place = new Place(on);
+      const [url, jobs] = [await place.store(), await place.jobs()];
+      const payloads = ["text", "5", "true", { a: ["1"] }, 5, null];
+      for (const payload of payloads) {
+        const spec = JSON.stringify({ kind: "k", project: "alpha", payload });
+        await administer(url, `select holdfast.job_enqueue('${spec}')`);
+      }
+      expect((await jobs.list()).map(({ payload }) => payload)).toEqual(payloads);
+    },
+  );
+
   it("can be cancelled before any worker has seen it", async () => {
     await using place = new Place(on);
     const [jobs, hands, holdfast] = [await place.jobs(), await place.hands(), await place.holdfast("user:ann")];

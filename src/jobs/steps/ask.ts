@@ -39,6 +39,14 @@ export function* express<R>(name: string, values: Readonly<Record<string, unknow
   return (yield { ask: "express", name, values }) as R | undefined;
 }
 
+/**
+ * False while a transaction that is open adds a job under this unique key: it would have to be waited for, and that holds
+ * everybody up. Asked before it is looked for, since what was added until then can be seen after it.
+ */
+export function* mayAdd(uniqueKey: string): Script<boolean> {
+  return (yield* express<boolean>("job_may_add", { unique_name: uniqueKey })) ?? true;
+}
+
 /** Every change of a job is on record. */
 export function* tell(
   party: Party,

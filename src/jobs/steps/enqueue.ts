@@ -2,7 +2,7 @@
 import type { Party, Script } from "../../store/contract.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { JobRecord, NewJob } from "../model.js";
-import { express, one, rows, tell, the, time } from "./ask.js";
+import { express, mayAdd, one, rows, tell, the, time } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
 import { insertJob, type NewRow } from "./insert-job.js";
 import type { JobRow } from "./job-row.js";
@@ -101,17 +101,23 @@ export function* cancel(id: number, party: Party): Script<JobRecord | null> {
 
 /**
  * A job that failed or was cancelled begins anew, with all its attempts. Null when there is none of that number;
- * `E_LOCK_CONFLICT` when another has its unique key meanwhile.
+ * `E_LOCK_CONFLICT` when another has its unique key meanwhile; `E_STORE_UNAVAILABLE` while that is not settled.
  */
 export function* retryJob(id: number, party: Party): Script<JobRecord | null> {
   const row = yield* one<JobRow>("SELECT * FROM jobs WHERE job = ?1", id);
   if (row === undefined) return null;
   if (row.state === "failed" || row.state === "cancelled") {
+    const isClear = row.unique_key === null || (yield* mayAdd(row.unique_key));
     const other = row.unique_key === null ? undefined : yield* withKey(row.unique_key);
     if (other !== undefined)
       throw new HoldfastError("E_LOCK_CONFLICT", `job ${other.job} has the unique key ${row.unique_key} now`, {
         details: { job: other.job },
       });
+    if (!isClear)
+      throw new HoldfastError(
+        "E_STORE_UNAVAILABLE",
+        `a transaction that is open adds a job under the unique key ${row.unique_key}`,
+      );
     const now = yield* time();
     const again = row.cron === null ? now.wallMs : nextTime(row.cron, row.time_zone, now.wallMs);
     yield* rows(

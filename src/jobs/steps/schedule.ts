@@ -4,12 +4,13 @@
  * one adds it, and a crash adds neither twice nor not at all. Times that went by while no worker was there are made up for
  * by one job, also when a program that starts adds its schedule again before its worker has looked.
  *
- * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is left out.
+ * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is left out. While
+ * somebody's transaction adds one of that name, nobody knows yet: the schedule is looked at again by the next turn.
  */
 import { Cron } from "croner";
 import type { Party, Script, StepTime } from "../../store/contract.js";
 import { invalidArgument } from "../../support/errors.js";
-import { one, rows, tell, the } from "./ask.js";
+import { mayAdd, one, rows, tell, the } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";
 import { insertJob, type NewRow } from "./insert-job.js";
 import type { JobRow } from "./job-row.js";
@@ -70,8 +71,10 @@ export function* tickDue(party: Party, now: StepTime): Script<void> {
 function* tick(schedule: JobRow, party: Party, now: StepTime): Script<void> {
   const { job: id, run_at: time } = schedule;
   const unique = schedule.unique_key?.slice(OF_SCHEDULE.length) ?? `time ${time} of schedule ${id}`;
+  const isClear = schedule.unique_key === null || (yield* mayAdd(unique));
   const sql = `SELECT job FROM jobs WHERE unique_key = ?1 AND state IN ('scheduled', 'ready', 'waiting', 'running')`;
   const busy = yield* one<{ job: number }>(sql, unique);
+  if (busy === undefined && !isClear) return;
   if (busy === undefined) {
     const flow = schedule.flow;
     const row = { ...schedule, flow, unique_key: unique, cron: null, time_zone: null, schedule: id } as const;

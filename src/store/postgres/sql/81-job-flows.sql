@@ -54,6 +54,7 @@ language plpgsql security definer set search_path = holdfast, pg_temp set lock_t
 declare
   now bigint := holdfast.now_ms();
   unique_name text := spec ->> 'unique_key';
+  may_add boolean := unique_name is null or holdfast.job_may_add(unique_name);
   start_at bigint := coalesce(now + (spec ->> 'delay_ms')::bigint, (spec ->> 'run_at')::bigint, now);
   f holdfast.job_flows;
   guards holdfast.trees[];
@@ -63,6 +64,9 @@ begin
   if unique_name is not null then
     select * into j from jobs where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
     if found then return json_build_object('row', row_to_json(j), 'is_new', false, 'workers', workers); end if;
+    if not may_add then
+      perform holdfast.fail('E_STORE_UNAVAILABLE', 'a transaction that is open adds a job under the unique key ' || unique_name);
+    end if;
   end if;
   select * into f from job_flows
   where project = spec ->> 'project' and class = spec ->> 'class' and needs = spec ->> 'needs';

@@ -1,12 +1,13 @@
 -- Adding a job inside a transaction of anybody's, psql included: select holdfast.job_enqueue('{"kind":"k","project":"p"}').
--- It writes the job's row and waits for nobody; the next turn of a worker lines it up. The number of the job, or that of
--- the one that has its unique_key.
+-- It writes the job's row and holds no worker up; the next turn of one lines it up. The number of the job, or that of the
+-- one that has its unique_key. The payload is any JSON; `payload_json` is the same as a text, which may have \u0000 in it.
 create or replace function holdfast.job_enqueue(spec json) returns bigint
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_column
 declare
   st holdfast.store := holdfast.the_store(null);
   kind_name text := spec ->> 'kind';
+  unique_name text := spec ->> 'unique_key';
   command_words text := spec ->> 'command';
   now bigint := holdfast.now_ms();
   start_at bigint := coalesce(now + (spec ->> 'delay_ms')::bigint, (spec ->> 'run_at')::bigint, now);
@@ -25,6 +26,12 @@ begin
   if attempts not between 1 and 1000 then perform holdfast.invalid('max_attempts', 'a whole number from 1 to 1000'); end if;
   -- What a program can show as a date.
   if abs(start_at) > 8640000000000000 then perform holdfast.invalid('run_at', 'milliseconds since 1970'); end if;
+  if unique_name is not null then
+    select job into number from holdfast.jobs
+    where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
+    if number is not null then return number; end if;
+    perform pg_advisory_xact_lock(holdfast.job_key(unique_name));
+  end if;
   for attempt in 1 .. 3 loop
     insert into holdfast.jobs (kind, project, map, class, needs, flow, is_map, priority, payload, locks, command, unique_key,
       max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at)
@@ -32,9 +39,9 @@ begin
       holdfast.job_needs_of(coalesce(spec ->> 'needs', '[]')::json,
         case when command_words is null then 'kind:' || kind_name else 'commands' end), 0,
       case when spec ->> 'map' is null then 0 else 1 end, coalesce((spec ->> 'priority')::integer, 0),
-      coalesce(spec ->> 'payload', 'null')::json::text,
+      coalesce(spec ->> 'payload_json', (spec -> 'payload')::text, 'null')::json::text,
       holdfast.job_locks_of(coalesce(spec ->> 'locks', '[]')::json, st), command_words,
-      spec ->> 'unique_key', attempts, 0, (spec ->> 'timeout_ms')::bigint, lock_wait, 'scheduled', start_at, 0, now)
+      unique_name, attempts, 0, (spec ->> 'timeout_ms')::bigint, lock_wait, 'scheduled', start_at, 0, now)
     on conflict (unique_key) where unique_key is not null and state in ('scheduled', 'ready', 'waiting', 'running')
     do nothing returning job into number;
     if number is not null then
@@ -42,11 +49,22 @@ begin
       return number;
     end if;
     select job into number from holdfast.jobs
-    where unique_key = spec ->> 'unique_key' and state in ('scheduled', 'ready', 'waiting', 'running');
+    where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
     if number is not null then return number; end if;
   end loop;
   perform holdfast.fail('E_STORE_UNAVAILABLE', 'the unique key is being given away; try again');
 end $$;
+
+-- Whoever adds a job under a unique key holds this lock until that is committed: a row that is not yet there for others to
+-- see is in their way all the same, for as long as somebody's transaction is open.
+create or replace function holdfast.job_key(unique_name text) returns bigint language sql immutable as
+$$ select hashtextextended('holdfast job ' || unique_name, 0) $$;
+
+-- For a step of the scheduler, which holds up everybody: it waits for no transaction. What was committed before this can be
+-- seen after it.
+create or replace function holdfast.job_may_add(unique_name text) returns boolean
+language sql volatile security definer set search_path = holdfast, pg_temp as
+$$ select pg_try_advisory_xact_lock(holdfast.job_key(unique_name)) $$;
 
 create or replace function holdfast.check_job_name(name text, field text) returns void language plpgsql as $$
 begin

@@ -162,6 +162,10 @@ describe("FENCE-4: guarded tables", () => {
     const write = "insert into tiles (text) values ('written')";
     for (const statement of [write, "update tiles set text = 'x'", "delete from tiles", "truncate tiles"])
       await expect(writer.query(statement), statement).rejects.toMatchObject({ code: "HF003" });
+    for (const none of ["'{}'", "null"])
+      await expect(writer.query(`select holdfast.assert_fence(${none}, '{x}')`)).rejects.toMatchObject({
+        code: "HF007",
+      });
     await writer.query("begin");
     await writer.query(assertion(lease));
     await writer.query(write);
@@ -174,6 +178,27 @@ describe("FENCE-4: guarded tables", () => {
     expect(await texts()).toEqual(["before", "more"]);
     await writer.query("select holdfast.unfence_table('public.tiles')");
     await writer.query(write);
+  });
+
+  it("are guarded with their partitions and the tables that inherit from them", async () => {
+    const lease = await scene();
+    const writer = await session();
+    for (const statement of [
+      "create table public.days (day int) partition by range (day)",
+      "create table public.early partition of public.days for values from (0) to (10) partition by range (day)",
+      "create table public.first partition of public.early for values from (0) to (5)",
+      "create table public.later () inherits (public.tiles)",
+      "select holdfast.fence_table('public.days', 'project:alpha'), holdfast.fence_table('public.tiles', 'project:alpha')",
+    ])
+      await writer.query(statement);
+    const writes = ["days", "early", "first"].map((table) => `insert into ${table} values (1)`);
+    writes.push("insert into later (id) values (1)");
+    for (const write of writes) await expect(writer.query(write), write).rejects.toMatchObject({ code: "HF003" });
+    await lease.transaction(async (sql) => {
+      for (const write of writes) await sql.query(write);
+    });
+    await writer.query("select holdfast.unfence_table('public.days'), holdfast.unfence_table('public.tiles')");
+    for (const write of writes) await writer.query(write);
   });
 
   it("believe no token that is forged, lowered, ended or seen by an old snapshot", async () => {

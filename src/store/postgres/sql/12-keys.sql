@@ -35,7 +35,7 @@ begin
     perform holdfast.invalid(field, to_json(key)::text ||
       ' is no key: segments of letters, digits and . _ - : @ + = , ~ %, joined by /');
   end if;
-  if strpos(key, '.') > 0 and key ~ '(^|/)\.\.?(/|$)' then
+  if strpos(key, '.') > 0 and key ~ '(^|/)[.][.]?(/|$)' then
     perform holdfast.invalid(field, 'the segments "." and ".." are not allowed');
   end if;
   if octet_length(key) > 63 and (

@@ -1,15 +1,23 @@
 -- Every change happens between enter() and leave_guard(), under the row locks of its trees, which last until the
 -- transaction ends. Rows of new trees are made before any lock is taken, and locks are taken in the order of names, so
 -- two steps never wait for each other. A crash anywhere rolls everything back.
+
+-- For whoever takes a guard: a client that leaves its transaction open and falls silent is cut off by the server. Nobody else
+-- in the tree can renew meanwhile.
+create or replace function holdfast.limit_silence() returns text language sql volatile as
+$$ select set_config('idle_in_transaction_session_timeout', '5000', true) $$;
+
 create or replace function holdfast.enter(names text[]) returns holdfast.trees[] language plpgsql as $$
 declare
   guard holdfast.trees;
   guards holdfast.trees[] := '{}';
+  silence text := holdfast.limit_silence();
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform holdfast.fail('E_CONFIG',
       'a step must see what others have just committed; this transaction is ' || current_setting('transaction_isolation'),
-      '{}', 'Call it in a transaction of isolation level READ COMMITTED.');
+      '{}', 'Call it in a transaction of isolation level READ COMMITTED. For every one of an account: '
+        || 'alter role … set default_transaction_isolation = ''read committed''');
   end if;
   if cardinality(names) = 1 then
     select * into guard from holdfast.trees where tree = names[1] for no key update;

@@ -62,6 +62,7 @@ declare
   details text;
   hash text;
   answer json;
+  silence text := holdfast.limit_silence();
 begin
   if length(token) = 43 and (ticket_id is null or mode = 'write')
      and holdfast.is_plain(key, owner, mode, lease_ms, wait_ms, metadata, holder_id, nonce, lock_id, proof)
@@ -168,7 +169,7 @@ create or replace function holdfast.is_plain(
 ) returns boolean language sql stable as
 $$ select coalesce(
      octet_length(key) <= 63 and key ~ '^[A-Za-z0-9._:@+=,~%-]+(/[A-Za-z0-9._:@+=,~%-]+)*$'
-     and (strpos(key, '.') = 0 or key !~ '(^|/)\.\.?(/|$)')
+     and (strpos(key, '.') = 0 or key !~ '(^|/)[.][.]?(/|$)')
      and length(owner) <= 208 and owner ~ '^(agent|job|service|user|admin):[^[:space:][:cntrl:]]+$'
      and mode in ('read', 'upgradeable', 'write')
      and lease_ms between 1000 and 86400000 and wait_ms between 0 and 86400000 and metadata is not null

@@ -43,6 +43,7 @@ declare
   handed record;
   now bigint;
   details text;
+  silence text := holdfast.limit_silence();
 begin
   if cardinality(keys) = 1 and id is not null and length(tokens[1]) = 43 and holder_id <> '' and length(holder_id) <= 512
      and length(owner) <= 208 and owner ~ '^(agent|job|service|user|admin):[^[:space:][:cntrl:]]+$'

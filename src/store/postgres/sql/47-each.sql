@@ -96,6 +96,8 @@ end $$;
 
 -- The guards of these keys that are to be had at once.
 create or replace function holdfast.free_guards(keys text[]) returns holdfast.trees[] language plpgsql as $$
+declare
+  silence text := holdfast.limit_silence();
 begin
   if current_setting('transaction_isolation') <> 'read committed' then return '{}'; end if;
   return array(select t from holdfast.trees t

@@ -40,6 +40,7 @@ declare
   st holdfast.store := holdfast.the_store(store);
   g holdfast.grants;
 begin
+  if keys is null or cardinality(keys) = 0 then perform holdfast.invalid('keys', 'at least one key'); end if;
   for at in 1 .. cardinality(keys) loop
     g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])));
     if g.lock_id is not null then

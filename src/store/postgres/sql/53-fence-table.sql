@@ -33,17 +33,35 @@ end $$;
 
 create or replace function holdfast.fence_table(guarded regclass, resource text) returns void
 language plpgsql as $$
+declare
+  each regclass;
 begin
   perform holdfast.check_resource(resource);
-  execute format('drop trigger if exists holdfast_fence on %s', guarded);
-  execute format('create trigger holdfast_fence before insert or update or delete or truncate on %s
-    for each statement execute function holdfast.check_fence(%L)', guarded, resource);
+  perform holdfast.unfence_table(guarded);
+  foreach each in array holdfast.with_parts(guarded) loop
+    execute format('create trigger holdfast_fence before insert or update or delete or truncate on %s
+      for each statement execute function holdfast.check_fence(%L)', each, resource);
+  end loop;
 end $$;
 
 create or replace function holdfast.unfence_table(guarded regclass) returns void language plpgsql as $$
+declare
+  each regclass;
 begin
-  execute format('drop trigger if exists holdfast_fence on %s', guarded);
+  foreach each in array holdfast.with_parts(guarded) loop
+    if exists (select 1 from pg_catalog.pg_trigger t where t.tgrelid = each and t.tgname = 'holdfast_fence') then
+      execute format('drop trigger holdfast_fence on %s', each);
+    end if;
+  end loop;
 end $$;
+
+-- The table, its partitions and the tables that inherit from it. A statement that names one of those sets off its triggers
+-- and not those of the table above it.
+create or replace function holdfast.with_parts(guarded regclass) returns regclass[]
+language sql stable security definer set search_path = holdfast, pg_temp as
+$$ with recursive part (id) as (
+     select guarded::oid union select i.inhrelid from pg_inherits i join part on i.inhparent = part.id)
+   select array_agg(id::regclass) from part $$;
 
 create or replace function holdfast.check_resource(resource text) returns void
 language plpgsql security definer set search_path = holdfast, pg_temp as $$

@@ -112,6 +112,15 @@ describe("set-up commands", () => {
     expect((await scene.json(["lock", "list"], { cwd: root })).exit).toBe(78);
   });
 
+  it("init says of a store that only this command was told of how the others find it", async () => {
+    const root = join(scene.dir, "told");
+    mkdirSync(root);
+    const { exit, stderr } = await scene.run(["init", "--store", `file:${join(scene.dir, "apart")}`], { cwd: root });
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('write "store" into holdfast.config.json')]);
+    const { stderr: plain } = await scene.run(["init"], { cwd: root });
+    expect(plain).not.toContain("holdfast.config.json");
+  });
+
   it("looking creates nothing: no workspace is told, no store is free", async () => {
     const root = place("empty", { profiles: { "a:": "lease" } });
     const cwd = { cwd: root };

@@ -46,6 +46,29 @@ describe("migrations", () => {
     expect(await installation.pending()).toEqual([]);
   });
 
+  it("STORE-5: a database that is not there, cannot keep all text, or has the name in use is refused with what to do", async () => {
+    const latin = inDatabase(server.url, `holdfast_latin_${process.pid}`);
+    await administer(
+      server.url,
+      `create database holdfast_latin_${process.pid} encoding 'LATIN1' locale 'C' template template0`,
+    );
+    await expect(migrateStore(latin)).rejects.toMatchObject({
+      code: "E_CONFIG",
+      next: [expect.stringContaining("encoding 'UTF8'")],
+    });
+    expect(await isThere(latin)).toBe(false);
+    const taken = await emptyDatabase();
+    await administer(taken, "create schema holdfast");
+    await expect(migrateStore(taken)).rejects.toMatchObject({
+      code: "E_CONFIG",
+      next: [expect.stringContaining("drop schema holdfast")],
+    });
+    await expect(migrateStore(inDatabase(server.url, "nowhere"))).rejects.toMatchObject({
+      code: "E_STORE_UNAVAILABLE",
+      next: [expect.stringContaining("Create the database")],
+    });
+  });
+
   it("STORE-5: many that migrate at once do it once; what is held stays, and keeps it from being uninstalled", async () => {
     const url = await emptyDatabase();
     await Promise.all(Array.from({ length: 4 }, () => migrateStore(url)));

@@ -1,5 +1,6 @@
 /** `holdfast init`: makes the workspace, and its store with the settings of the configuration; with --agents the rest. */
 import { resolve } from "node:path";
+import { CONFIG_FILE } from "../../workspace/config.js";
 import { makeWorkspace } from "../../workspace/make.js";
 import type { Context, Outcome } from "../context.js";
 import { openTheJobs, writeSettings } from "../jobs.js";
@@ -15,6 +16,12 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: workspace,
     text: () => (created ? `made a workspace in ${root}` : `there is a workspace in ${root} already`),
-    notes: [`locks are kept in ${holdfast.storeUrl}`],
+    notes: [`locks are kept in ${holdfast.storeUrl}`, ...onlyNow(context)],
   };
+}
+
+/** What was said for this command alone is not written down: the next one would keep its locks elsewhere. */
+function onlyNow(context: Context): string[] {
+  if (context.workspace().sources.store !== "flag") return [];
+  return [`other commands do not know that: write "store" into ${CONFIG_FILE}, or set HOLDFAST_STORE`];
 }

@@ -12,12 +12,17 @@ interface ServerError {
   readonly hint?: string;
 }
 
-/** No schema, no database, no such table or function. */
-const NOTHING_THERE = new Set(["3F000", "3D000", "42883", "42P01"]);
+/** No schema, no such table or function. */
+const NOTHING_THERE = new Set(["3F000", "42883", "42P01"]);
+const NO_DATABASE = "3D000";
 /** Rolled back for the sake of another transaction: trying again is safe. */
 const ROLLED_BACK = new Set(["40001", "40P01"]);
 
 const READ_ONLY = "25006";
+/** Also what a server says that only follows another, when it is asked for what it does not have. */
+const UNSUPPORTED = "0A000";
+const TOO_MANY_CLIENTS = "53300";
+const LOCK_TIMEOUT = "55P03";
 const CANCELLED = "57014";
 
 function factsOf(error: unknown): ServerError {
@@ -33,7 +38,8 @@ function isSqlState(code: string | undefined): code is string {
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof HoldfastError) return false;
   const { code } = factsOf(error);
-  return !isSqlState(code) || code.startsWith("08") || code.startsWith("57P") || ROLLED_BACK.has(code);
+  if (!isSqlState(code) || code.startsWith("08") || code.startsWith("57P")) return true;
+  return ROLLED_BACK.has(code) || code === TOO_MANY_CLIENTS;
 }
 
 export function toHoldfastError(error: unknown, where: string): Error {
@@ -42,10 +48,17 @@ export function toHoldfastError(error: unknown, where: string): Error {
   if (!isSqlState(code)) return error instanceof TypeError ? error : unavailable(where, message, error);
   if (code.startsWith("HF")) return refusal(message, detail, hint, error);
   if (code === "42501")
-    return new HoldfastError("E_FORBIDDEN", `the database role may not do that: ${message}`, { cause: error });
+    return new HoldfastError("E_FORBIDDEN", `the database role may not do that: ${message}`, {
+      cause: error,
+      next: [
+        "In a store, grant holdfast_user to it, or holdfast_admin to break locks; only the schema's owner migrates.",
+      ],
+    });
   if (code.startsWith("28"))
     return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, { cause: error });
   if (NOTHING_THERE.has(code)) return nothingThere(where, message, error);
+  const next = nextAfter(code, message);
+  if (next !== null) return unavailable(where, message, error, next);
   if (code.startsWith("22"))
     return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
   if (code.startsWith("42") && error instanceof Error) return error;
@@ -84,8 +97,18 @@ function refusal(message: string, detail: string | undefined, hint: string | und
   });
 }
 
-function unavailable(where: string, message: string, cause: unknown): HoldfastError {
-  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { cause });
+/** What to do about it, where that is known. */
+function nextAfter(code: string, message: string): string | null {
+  if (code === READ_ONLY || (code === UNSUPPORTED && message.includes("recovery")))
+    return "This server only reads: connect to the primary, or find out why default_transaction_read_only is on.";
+  if (code === LOCK_TIMEOUT) return "Try again; if it goes on, pg_stat_activity shows which transaction was left open.";
+  if (code === NO_DATABASE) return "Create the database, or correct its name in the URL.";
+  return null;
+}
+
+function unavailable(where: string, message: string, cause: unknown, next?: string): HoldfastError {
+  const known = next === undefined ? {} : { next: [next] };
+  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { cause, ...known });
 }
 
 function nothingThere(where: string, message: string, cause: unknown): HoldfastError {

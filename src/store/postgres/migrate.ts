@@ -53,7 +53,8 @@ async function migrate(url: string, { steps: stepsOf, isDryRun }: Move): Promise
     await client.query("begin");
     await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))");
     const version = await versionOf(client);
-    if (version !== null) assertKnownVersion(version, client.host);
+    if (version === null) await assertRoom(client);
+    else assertKnownVersion(version, client.host);
     const steps = await stepsOf(client, version);
     if (!isDryRun) for (const { statements } of steps) await client.query(statements);
     await client.query(isDryRun ? "rollback" : "commit");
@@ -69,6 +70,22 @@ async function versionOf(client: pg.Client): Promise<number | null> {
   const { rows } = await client.query("select to_regclass('holdfast.store') is not null as is_there");
   if (!rows[0]?.is_there) return null;
   return (await client.query("select schema_version from holdfast.store")).rows[0]?.schema_version ?? 0;
+}
+
+/** For a first time: owners and metadata are any text, and what others have under our name is left alone. */
+async function assertRoom(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select current_setting('server_encoding') as encoding, to_regnamespace('holdfast') is not null as is_taken",
+  );
+  const { encoding, is_taken: isTaken } = rows[0];
+  if (encoding !== "UTF8")
+    throw new HoldfastError("E_CONFIG", `the database has the encoding ${encoding}, and UTF8 is needed`, {
+      next: ["create database … encoding 'UTF8' template template0"],
+    });
+  if (isTaken)
+    throw new HoldfastError("E_CONFIG", "the database has a schema holdfast, and there is no store in it", {
+      next: ["Give that schema another name, or drop it if it is empty: drop schema holdfast"],
+    });
 }
 
 async function pendingSteps(client: pg.Client, version: number | null): Promise<MigrationStep[]> {

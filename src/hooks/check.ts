@@ -69,7 +69,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<void> {
   const processes = new RunProcesses(env, workspace.store);
   const pid = processes.find(run.main);
   if (call.moment === "start") return begin(run.owner, processes, env);
-  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: run.owner });
+  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: run.owner, heart: "loop" });
   const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
   if (asked !== null) {
     if (asked.wholeTree) await locks.holdNothingElse(WHOLE);

@@ -8,8 +8,9 @@
  *      is bound to is not dead. The rest is asked for in one request.
  *   2. HOLDFAST_OWNER may name the agent: what was taken under that name, by command or through a server, is the run's own.
  *   3. What is held by the run it works for (the one around a sub-agent, or the one whose command started this agent and so
- *      is named by HOLDFAST_OWNER) is lent to it. Then it holds `lent:LENDER/…` of the file instead: so those who work for
- *      one run exclude each other, and the lender itself, which looks there before it writes.
+ *      is named by HOLDFAST_OWNER) is lent to it (lending.ts). Then it holds `lent:files/LENDER/…` of the file instead: so
+ *      those who work for one run exclude each other, and the lender itself, which looks there before it writes. That counts
+ *      once it has looked again: the lender may have given the file back meanwhile.
  *   4. What the agent has taken through its own MCP server is lent to it in the same way: the hook has no token of it.
  *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held.
  */
@@ -25,14 +26,8 @@ import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import { lifeOfProcess } from "../support/machine.js";
 import { acquireDetached } from "../workspace/detached.js";
-import {
-  allTokens,
-  digest,
-  type FoundToken,
-  openTokenFiles,
-  type TokenFiles,
-  tokensOf,
-} from "../workspace/token-files.js";
+import { allTokens, type FoundToken, openTokenFiles, type TokenFiles, tokensOf } from "../workspace/token-files.js";
+import { FILES, giveBack, isLentKey, lentKey } from "./lending.js";
 import { isServerOf } from "./own-server.js";
 import { isRunName, isSubAgent, type Run } from "./run.js";
 
@@ -52,8 +47,6 @@ export interface RunPlace {
 /** A sibling hook may be half-way through the same request. */
 const LOOKS = 5;
 const RENEW_BELOW = 2 / 3;
-const FILES = "path";
-const LENT = "lent:";
 
 export class RunLocks {
   readonly #place: RunPlace;
@@ -66,23 +59,28 @@ export class RunLocks {
 
   /** `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention report when somebody else has one of them. */
   async hold(keys: readonly Key[]): Promise<void> {
-    for (let look = 1; ; look++) {
+    for (let look = 1; look <= LOOKS; look++) {
       const { missing, presenting } = await this.#whatIsMissing(withoutCovered(keys));
       if (missing.length === 0) return;
       if (missing.length > MAX_KEYS) throw tooMany(missing.length);
       try {
         await this.#acquire(missing, { presenting, metadata: { hook: this.#place.run.owner } });
-        return;
+        if (!missing.some(isLentKey)) return;
       } catch (error) {
         if (look === LOOKS || !(await this.#mayHaveChanged(error))) throw error;
       }
     }
+    throw this.#conflict(keys[0] ?? FILES, []);
   }
 
   /** Nobody else may hold anything in the tree right now: what comes changes files that it does not name. */
   async holdNothingElse(tree: Key): Promise<void> {
     const own = this.#tokens();
     const held = new Set((await this.#held(own)).map((each) => each.tokenHash));
+    for (const lender of [this.#place.run.owner, ...this.#lenders()]) {
+      const others = (await this.#borrowers(lender, tree)).filter(({ tokenHash }) => !held.has(tokenHash));
+      if (others.length > 0) throw this.#conflict(tree, others);
+    }
     const presenting = [...new Set(own.map((each) => each.lease_token))].filter((each) =>
       held.has(hashLeaseToken(each)),
     );
@@ -119,27 +117,13 @@ export class RunLocks {
       (a, b) => b.owner.length - a.owner.length || (a.created_at < b.created_at ? 1 : -1),
     );
     let released = 0;
-    for (const kept of innerFirst) {
-      const borrowers = await this.#borrowers(kept.owner, parseKey(kept.resource));
-      // What is lent to somebody who still works lapses by itself.
-      if (borrowers.length === 0 && (await this.#releaseOne(kept))) released++;
-    }
+    for (const owner of new Set(innerFirst.map((kept) => kept.owner)))
+      released += await giveBack(
+        this.#place,
+        owner,
+        innerFirst.filter((kept) => kept.owner === owner),
+      );
     return released;
-  }
-
-  async #releaseOne(kept: FoundToken): Promise<boolean> {
-    const { holdfast, env } = this.#place;
-    const files = openTokenFiles(env, holdfast.storeUrl, kept.owner);
-    try {
-      await (await holdfast.reattach(kept.resource, kept.lease_token)).release();
-      files.forget([kept.resource], kept.lease_token);
-      return true;
-    } catch (error) {
-      if (isHoldfastError(error, "E_LOCK_ORDER")) return false; // Something nests in it still.
-      if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
-      files.forget([kept.resource], kept.lease_token);
-      return false;
-    }
   }
 
   async #whatIsMissing(keys: readonly Key[]): Promise<{ missing: Key[]; presenting: string[] }> {
@@ -262,7 +246,7 @@ export class RunLocks {
 }
 
 function isOfFiles({ resource }: FoundToken): boolean {
-  return isWithin(resource, FILES) || resource.startsWith(LENT);
+  return isWithin(resource, FILES) || isLentKey(resource);
 }
 
 function tooMany(count: number): HoldfastError {
@@ -270,11 +254,6 @@ function tooMany(count: number): HoldfastError {
     details: { field: "files" },
     next: [`Do it in parts, of at most ${MAX_KEYS} files each.`],
   });
-}
-
-/** Of a file that the lender holds, for one who works for it. */
-function lentKey(lender: string, key: Key): Key {
-  return parseKey(`${LENT}${digest(lender)}${key.slice(FILES.length)}`);
 }
 
 /** A key below another in the list needs no lock of its own. */

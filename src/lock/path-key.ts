@@ -59,7 +59,7 @@ function locate(root: string, path: string | Buffer) {
   const inside = base.endsWith(sep) ? base : base + sep;
   if (real !== base && !real.startsWith(inside)) return { given, base, real, key: null };
   const segments = real.slice(inside.length).split(sep).filter(Boolean).map(encodeSegment);
-  return { given, base, real, key: parseKey(fitting([ROOT_SEGMENT, ...segments]), "path") };
+  return { given, base, real, key: fittingKey([ROOT_SEGMENT, ...segments]) };
 }
 
 function realRoot(root: string): string {
@@ -148,14 +148,14 @@ function encodeSegment(name: string): string {
 }
 
 /** The longest beginning that is a key. */
-function fitting(segments: readonly string[]): string {
+export function fittingKey(segments: readonly string[]): Key {
   let key = "";
   for (const [index, segment] of segments.entries()) {
     const longer = index === 0 ? segment : `${key}/${segment}`;
     if (index === MAX_SEGMENTS || longer.length > MAX_KEY_BYTES) break;
     key = longer;
   }
-  return key;
+  return parseKey(key, "path");
 }
 
 function textOf(path: string | Buffer): string {

@@ -2,11 +2,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AgentClient } from "../../src/hooks/call.js";
 import { type Checked, checkHook } from "../../src/hooks/check.js";
-import { RunLocks } from "../../src/hooks/run-locks.js";
+import { RunLocks, type RunPlace } from "../../src/hooks/run-locks.js";
 import { type Holdfast, openHoldfast, pathKey } from "../../src/index.js";
+import { parseKey } from "../../src/lock/key.js";
 import { acquireDetached } from "../../src/workspace/detached.js";
 import { makeWorkspace } from "../../src/workspace/make.js";
 import { openTokenFiles } from "../../src/workspace/token-files.js";
@@ -211,9 +212,71 @@ describe("HOOK-1: sub-agents", () => {
     await event("team", "SubagentStop", { agent: "s1" });
     expect((await write("team", "src/team.ts", { agent: "s2" })).exit).toBe(0);
     expect((await write("team", "src/sub.ts", { agent: "s2" })).exit).toBe(0);
+    const deep = `${"d/".repeat(70)}x.ts`;
+    await write("team", deep);
+    expect((await write("team", deep, { agent: "s2" })).stderr).toBe("");
     await event("team", "SessionEnd");
     expect((await library.list()).filter(({ owner }) => owner.startsWith("agent:claude-team"))).toEqual([]);
   });
+
+  it("keep what changes files all over the tree away from their run and from each other", async () => {
+    await write("crew", "src/crew.ts");
+    await write("crew", "src/crew.ts", { agent: "s1" });
+    for (const told of [{}, { agent: "s2" }])
+      expect((await shell("crew", "git reset --hard", told)).stderr).toContain("agent:claude-crew/s1 holds");
+    expect((await shell("crew", "git reset --hard", { agent: "s1" })).stderr).toBe("");
+    await event("crew", "SubagentStop", { agent: "s1" });
+    expect((await shell("crew", "git reset --hard")).stderr).toBe("");
+    await event("crew", "SessionEnd");
+  });
+});
+
+describe("HOOK-1: a run that gives back what it lends, while a sub-agent takes it", () => {
+  const key = parseKey("path/src/lent.ts");
+
+  async function inTheMidst(body: (main: RunPlace, sub: RunPlace) => Promise<void>): Promise<void> {
+    const main = "agent:claude-lender";
+    const opened = [main, `${main}/s1`].map((owner) => openHoldfast({ root, owner, heart: "loop" }));
+    const [one, other] = (await Promise.all(opened)) as [Holdfast, Holdfast];
+    const place = (holdfast: Holdfast): RunPlace => {
+      return { holdfast, env, run: { owner: holdfast.owner, main }, pid: null, ttl: undefined, wait: undefined };
+    };
+    try {
+      await new RunLocks(place(one)).hold([key]);
+      await body(place(one), place(other));
+    } finally {
+      await new RunLocks(place(other)).release();
+      await new RunLocks(place(one)).release();
+      for (const each of [one, other]) await each.close();
+    }
+  }
+
+  it("the sub-agent that comes too late has the file itself", () =>
+    inTheMidst(async (main, sub) => {
+      const acquire = sub.holdfast.acquire.bind(sub.holdfast);
+      vi.spyOn(sub.holdfast, "acquire").mockImplementationOnce(async (...asked) => {
+        await new RunLocks(main).release();
+        return acquire(...asked);
+      });
+      await new RunLocks(sub).hold([key]);
+      expect(await owners(key)).toEqual(["agent:claude-lender/s1"]);
+    }));
+
+  it("the sub-agent that comes while it is given back is refused", () =>
+    inTheMidst(async (main, sub) => {
+      const reattach = main.holdfast.reattach.bind(main.holdfast);
+      let taking: Promise<void> | null = null;
+      vi.spyOn(main.holdfast, "reattach").mockImplementationOnce(async (...asked) => {
+        taking = new RunLocks(sub).hold([key]);
+        await taking.catch(() => undefined);
+        return reattach(...asked);
+      });
+      await new RunLocks(main).release();
+      await expect(taking).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+      expect(await owners(key)).toEqual([]);
+      await new RunLocks(sub).hold([key]);
+      expect(await owners(key)).toEqual(["agent:claude-lender/s1"]);
+    }));
 });
 
 describe("HOOK-1: locks that the agent took by itself", () => {

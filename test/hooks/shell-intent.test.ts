@@ -33,11 +33,13 @@ describe("HOOK-1: files in shell commands", () => {
     ["truncate -s 0 log", ["/w/log"]],
     ["cd src && touch a && cd .. && touch b", ["/w/src/a", "/w/b"]],
     ["cd $DIR && touch a; touch /abs", ["/abs"]],
+    ["pushd src; touch a; popd; touch b; popd; touch c", ["/w/src/a", "/w/b"]],
     ["sudo env A=1 rm x", ["/w/x"]],
     ["timeout -k 5 1.5m nice -n 5 rm x", ["/w/x"]],
     ["A=1 tee x < y", ["/w/x"]],
     ['bash -lc "echo hi > inner.txt"', ["/w/inner.txt"]],
     ["if true; then rm x; fi", ["/w/x"]],
+    ["if ! rm x; then while touch y; do :; done; fi", ["/w/x", "/w/y"]],
     ["(cd sub; echo x > y); touch z", ["/w/sub/y", "/w/z"]],
     ["git checkout -- src/a.ts", ["/w/src/a.ts"]],
     ["git restore --source HEAD~1 a.ts", ["/w/a.ts"]],
@@ -100,12 +102,14 @@ describe("HOOK-1: commands over the whole tree", () => {
     "git checkout main",
     "git checkout .",
     "git pull",
+    "git apply -3 x.patch",
   ];
   it.each(whole)("%s", (line) => expect(shellIntent(line, "/w").wholeTree).toBe(line));
   const harmless = [
     "git reset HEAD a",
     "git stash list",
     "git clean -n",
+    "git apply --check x.patch",
     "git checkout -b x",
     "git log",
     "git commit -m x",

@@ -48,6 +48,8 @@ export function isOverTheWholeTree(texts: readonly string[]): boolean {
         rest.some((text) => /^-[a-zA-Z]*f|^--force$/.test(text)) &&
         !rest.some((text) => /^-[a-zA-Z]*n|^--dry-run$/.test(text))
       );
+    case "apply":
+      return !rest.some((text) => ["--check", "--stat", "--numstat", "--summary", "--cached"].includes(text));
     case "stash":
       return !["list", "show", "drop", "clear", "create", "store", "branch"].includes(rest[0] ?? "push");
     case "checkout":

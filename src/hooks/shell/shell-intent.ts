@@ -12,10 +12,13 @@ import { isForPeople } from "./holdfast-commands.js";
 import { type SimpleCommand, simpleCommands, type Word } from "./words.js";
 
 /** Words in front of a command that change nothing about what it writes. */
-const PREFIXES = new Set("sudo env command nohup time timeout exec nice stdbuf then do else ! {".split(" "));
+const PREFIXES = new Set(
+  "sudo env command nohup time timeout exec nice stdbuf if elif while until then do else ! {".split(" "),
+);
 /** `timeout 30s`, `nice -n 5`. */
 const AMOUNT = /^\d[\d.]*[smhd]?$/;
 const SHELLS = new Set(["sh", "bash", "dash", "zsh"]);
+const MOVES = new Set(["cd", "pushd", "popd"]);
 const NOT_FILES = /^\/dev\/(null|stdout|stderr|tty|fd\/.*)$/;
 const TARGET_FLAG = "--target-directory=";
 /** `bash -c "bash -c …"` ends somewhere. */
@@ -27,13 +30,15 @@ export function shellIntent(line: string, cwd: string, depth = 0): Intent {
   let notForAgents: string | null = null;
   /** By how many subshells deep. */
   const folders: (string | null)[] = [cwd];
+  /** What `popd` goes back to. */
+  const pushed: (string | null)[] = [];
   for (const command of simpleCommands(line)) {
     const words = withoutPrefixes(command.words);
     const name = basename(words[0]?.text ?? "");
     const operands = words.slice(1);
     folders.length = Math.min(folders.length, command.depth + 1);
     while (folders.length <= command.depth) folders.push(folders.at(-1) ?? null);
-    if (name === "cd" || name === "pushd") folders.push(movedTo(folders.pop() ?? null, operands[0]));
+    if (MOVES.has(name)) folders.push(folderAfter(name, operands[0], folders.pop() ?? null, pushed));
     const folder = folders.at(-1) ?? null;
     const takenAway = takenAwayBy(name, operands);
     for (const word of [...command.written, ...writtenBy(name, operands, command)]) {
@@ -76,6 +81,17 @@ function innerLine(name: string, operands: readonly Word[]): string | null {
   if (!SHELLS.has(name)) return null;
   const at = operands.findIndex(({ text }) => /^-[a-z]*c$/.test(text));
   return at < 0 ? null : (operands[at + 1]?.text ?? null);
+}
+
+function folderAfter(
+  name: string,
+  word: Word | undefined,
+  folder: string | null,
+  pushed: (string | null)[],
+): string | null {
+  if (name === "popd") return pushed.pop() ?? null;
+  if (name === "pushd") pushed.push(folder);
+  return movedTo(folder, word);
 }
 
 /** Null: nobody can tell where we are now. */

@@ -22,6 +22,14 @@ export const MUTANTS = [
     tests: tree("first-use", "no name that a file of another one has"),
   },
   {
+    name: "tree-added-meanwhile",
+    about: "a restore to a new folder does not look again whether its name is free",
+    file: "src/worktree/registry.ts",
+    find: "    checkPayload(layout, resolve(layout.root, added.path), added.name);",
+    replace: "",
+    tests: tree("first-use", "added meanwhile"),
+  },
+  {
     name: "tree-removed-origin",
     about: "a worktree goes on from a snapshot that was removed",
     file: "src/worktree/heads.ts",

@@ -12,6 +12,7 @@
  *   restores/NAME.revert        which snapshot a revert under way goes back to
  *   restores/new-ID.json        a restore to a new folder under way
  *   use, turnstile              kernel locks: who reads and writes objects here, and gc
+ *   worktrees.guard             a kernel lock: who adds a worktree
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, renameSync } from "node:fs";

@@ -107,7 +107,7 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
         checkPayload(layout, wanted, name); // Before it is made: a refusal leaves no folder behind.
         const payload = ensurePayload(wanted);
         return show(
-          addWorktree(layout, { name, path: payload, mode, restoredFrom: null, wallMs: site.clock().wallMs }),
+          await addWorktree(layout, { name, path: payload, mode, restoredFrom: null, wallMs: site.clock().wallMs }),
         );
       },
       list: () => listWorktrees(layout).map(show),

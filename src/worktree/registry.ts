@@ -4,6 +4,7 @@ import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, 
 import { join, relative, resolve, sep } from "node:path";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
+import { underGuard } from "../support/guard.js";
 import { type Layout, parseNewWorktreeName, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
 
@@ -52,10 +53,24 @@ export interface NewWorktree {
   readonly wallMs: number;
 }
 
-/** Puts it on record, whole or not at all. `E_INVALID_ARGUMENT` when the name is taken or the folders of two would overlap. */
-export function addWorktree(layout: Layout, { name, path, mode, restoredFrom, wallMs }: NewWorktree): WorktreeRecord {
+/**
+ * Puts it on record, whole or not at all, after what `prepare` does; no other is added meanwhile. `E_INVALID_ARGUMENT` when
+ * the name is taken or the folders of two would overlap: then nothing was prepared.
+ */
+export async function addWorktree(
+  layout: Layout,
+  added: NewWorktree,
+  prepare: () => void = () => undefined,
+): Promise<WorktreeRecord> {
+  return underGuard(join(layout.base, "worktrees.guard"), () => {
+    checkPayload(layout, resolve(layout.root, added.path), added.name);
+    prepare();
+    return putOnRecord(layout, added);
+  });
+}
+
+function putOnRecord(layout: Layout, { name, path, mode, restoredFrom, wallMs }: NewWorktree): WorktreeRecord {
   const payload = resolve(layout.root, path);
-  checkPayload(layout, payload, name);
   const inside = relative(layout.root, payload);
   const record: WorktreeRecord = {
     schema_version: 1,

@@ -1,5 +1,5 @@
 /** The first use of worktrees in a workspace, stopped at each file operation; worktrees that are refused. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -64,6 +64,34 @@ it("TREE-1: a worktree has no name that a file of another one has: a restore of 
     }
     const { worktree_id: other } = await worktrees.restore.toNew(id, join(scene.root, "main.marked"));
     expect(await worktrees.restore.inPlace(id, other)).toMatchObject({ worktree_id: "main.marked" });
+    expect(await worktrees.check()).toEqual([]);
+  } finally {
+    await scene.close();
+  }
+});
+
+it("TREE-8: a restore leaves a worktree alone that was added meanwhile under its name, or around its folder", async () => {
+  const scene = await openScene();
+  try {
+    const { worktrees, write, root } = scene;
+    write({ large: Buffer.alloc(5 << 20, "x") });
+    const { snapshot_id: id } = await worktrees.take("main");
+    for (const [name, path] of [
+      ["copy", "elsewhere"],
+      ["outer", "place"],
+    ] as const) {
+      mkdirSync(join(root, "place"), { recursive: true });
+      let adding: Promise<unknown> | null = null;
+      const onProgress = (): void => {
+        adding ??= worktrees.trees.add(name, { path });
+      };
+      const restoring = worktrees.restore.toNew(id, join(root, "place/copy"), { name: "copy", onProgress });
+      await expect(restoring).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+      expect(await adding).toMatchObject({ head: null });
+      expect(worktrees.trees.get(name).head).toBe(null);
+      expect(readdirSync(join(root, "place"))).toEqual([]);
+      await worktrees.trees.remove(name);
+    }
     expect(await worktrees.check()).toEqual([]);
   } finally {
     await scene.close();

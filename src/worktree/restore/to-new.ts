@@ -19,7 +19,7 @@ import { writeHead } from "../heads.js";
 import type { Layout } from "../layout.js";
 import { entriesOf, readManifest } from "../manifest/manifest-reader.js";
 import { pinObjects } from "../pins.js";
-import { addWorktree, checkPayload, type WorktreeRecord } from "../registry.js";
+import { addWorktree, checkPayload, type NewWorktree, type WorktreeRecord } from "../registry.js";
 import { readSealedIfThere, sealText } from "../sealed-file.js";
 import { newSnapshotId } from "../snapshot-id.js";
 import { folderOf, getSnapshot, openObjects } from "../snapshots.js";
@@ -59,6 +59,7 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
   const intent = join(layout.restores, `new-${id}.json`);
   using _pin = await pinObjects(layout);
   let writer: TreeWriter | null = null;
+  let record: WorktreeRecord;
   try {
     replaceFile(intent, Buffer.from(sealText({ staged, target } satisfies RestoreIntent)), true);
     using reader = openObjects(layout);
@@ -80,20 +81,23 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
     }
     await writer.finish(() => entriesOf(reader, manifest));
     await syncTree(staged);
-    publish(staged, target);
     request.onProgress(files, bytes);
+    record = await addWorktree(layout, worktreeOf(request, target, info.snapshot_id, clock().wallMs), () => {
+      publish(staged, target);
+      writeHead(layout, request.name, info.snapshot_id, info.snapshot_id);
+    });
   } catch (error) {
     await writer?.abandon();
     rmSync(staged, { recursive: true, force: true });
     removeQuietly(intent);
     throw systemError(error, "restore to", target);
   }
-  writeHead(layout, request.name, info.snapshot_id, info.snapshot_id);
-  const { name } = request;
-  const wallMs = clock().wallMs;
-  const record = addWorktree(layout, { name, path: target, mode: "exclusive", restoredFrom: info.snapshot_id, wallMs });
   removeQuietly(intent);
   return record;
+}
+
+function worktreeOf({ name }: RestoreToNew, path: string, restoredFrom: string, wallMs: number): NewWorktree {
+  return { name, path, mode: "exclusive", restoredFrom, wallMs };
 }
 
 function publish(staged: string, target: string): void {

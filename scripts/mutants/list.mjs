@@ -70,6 +70,14 @@ export const MUTANTS = [
     tests: tree("gc", "lets others in meanwhile"),
   },
   {
+    name: "tree-live-revert",
+    about: "who meets a revert under way forgets which way it goes, and asked for again after a kill it turns round",
+    file: "src/worktree/restore/in-place.ts",
+    find: "  using own = existsSync(files.folder) ? mark(files, name) : null;",
+    replace: "  forgetRevert(layout, name);\n  using own = existsSync(files.folder) ? mark(files, name) : null;",
+    tests: tree("tampering", "whose process lives"),
+  },
+  {
     name: "tree-revert-done",
     about: "a revert that was killed while it tidied up does not know that it was done",
     file: "src/worktree/restore/in-place.ts",

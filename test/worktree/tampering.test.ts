@@ -88,6 +88,10 @@ describe("TREE-10: what doctor asks", () => {
   it("leaves a restore in place alone whose process lives", async () => {
     mkdirSync(join(base, "restores/main"));
     const mark = tryMark(join(base, "restores/main.mark"));
+    const note = join(base, "restores/main.revert");
+    writeFileSync(note, sealText({ worktree_id: "main", rescue_id: "20261116-132750257-eb2204ce" }));
+    await expect(scene.worktrees.take("main")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    expect(existsSync(note)).toBe(true);
     for (const repair of [false, true]) expect(await scene.worktrees.check({ repair })).toEqual([]);
     mark?.[Symbol.dispose]();
     expect(await scene.worktrees.check()).toMatchObject([{ kind: "interrupted" }]);

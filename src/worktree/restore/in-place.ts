@@ -109,10 +109,9 @@ export async function settle(
   { isReverting = false } = {},
 ): Promise<RestoredInPlace | null> {
   const files = journalOf(layout, name);
-  if (!isReverting) forgetRevert(layout, name);
-  if (!existsSync(files.folder)) return null;
-  using _mark = mark(files, name);
-  if (!existsSync(files.folder)) return null;
+  using own = existsSync(files.folder) ? mark(files, name) : null;
+  if (!isReverting) forgetRevert(layout, name); // Never that of a revert whose process lives.
+  if (own === null || !existsSync(files.folder)) return null;
   const isDecided = files.journal() !== null;
   const hold = await openHold(holdfast, name, files, isDecided);
   if (isDecided && hold !== null) return finish(layout, files, hold, (id) => hasToldRestore(holdfast, name, id));

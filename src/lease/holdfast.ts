@@ -54,7 +54,7 @@ export class Holdfast {
   readonly #held = new Set<Lease>();
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
-  #closed = false;
+  #closed: Promise<void> | null = null;
 
   /** @internal Use `openHoldfast`. */
   constructor(facts: WorkplaceFacts) {
@@ -218,19 +218,24 @@ export class Holdfast {
       if (isWithin(entry.resource, resource) || isWithin(resource, entry.resource)) yield await this.inspect(resource);
   }
 
-  /** Ends what still waits, releases what is still held and lets the store go. */
+  /** Ends what still waits, releases what is still held and lets the store go. Another call ends with the first. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#closing.abort(wasClosed());
-    await Promise.allSettled(this.#underWay);
-    for (const lease of [...this.#held].reverse()) await lease.close();
-    await this.#facts.heart.close();
-    await this.#facts.store.close();
+    if (!this.#closing.signal.aborted) {
+      this.#closing.abort(wasClosed());
+      this.#closed = this.#letGo();
+    }
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  async #letGo(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    for (const lease of [...this.#held].reverse()) await lease.close();
+    await this.#facts.heart.close();
+    await this.#facts.store.close();
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
@@ -256,7 +261,7 @@ export class Holdfast {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw wasClosed();
+    if (this.#closing.signal.aborted) throw wasClosed();
   }
 }
 

@@ -38,6 +38,7 @@ export class Lease {
   #trust: Trust;
   #controller: AbortController | null = null;
   #lostBy: HoldfastError | null = null;
+  #releasing: Promise<void> | null = null;
 
   /** @internal */
   constructor(home: LeaseHome, { grants, token, since, leaseMs, family, detached }: LeaseFacts) {
@@ -177,9 +178,16 @@ export class Lease {
     return new Lease(this.#home, { grants, token, since, leaseMs, family: this.#family, detached: this.#detached });
   }
 
-  /** Gives the lock back. A second call does nothing; `E_LOCK_NOT_HELD` when somebody else ended it first. */
+  /**
+   * Gives the lock back. A call while that is under way ends with it, and one after it does nothing. `E_LOCK_NOT_HELD` when
+   * somebody else ended it first.
+   */
   async release(): Promise<void> {
-    if (this.#state === "released") return;
+    if (this.#state !== "released") this.#releasing = this.#home.track(this.#giveBack());
+    await this.#releasing;
+  }
+
+  async #giveBack(): Promise<void> {
     const wasLost = this.state === "lost";
     this.#letGo();
     this.#state = "released";
@@ -192,6 +200,8 @@ export class Lease {
       else if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
       else if (!isGone) this.#keepForRelease(error);
       if (!wasLost || !isGone) throw error;
+    } finally {
+      this.#releasing = null;
     }
     tell("released", () => ({
       resources: this.keys,

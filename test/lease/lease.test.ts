@@ -146,6 +146,30 @@ describe("release", () => {
     expect(place.calls).not.toContain("renew");
   });
 
+  it("LOCK-8: asked for again while it is under way ends with it, and fails with it", async () => {
+    const [lease, other] = [await place.holdfast.acquire("k"), await place.holdfast.acquire("o")];
+    place.slow.set("release", 1_000);
+    const over: string[] = [];
+    for (const name of ["first", "second"]) void lease.release().then(() => over.push(name));
+    const closed = place.holdfast.close().then(() => over.push("closed"));
+    await pass(999);
+    expect(over).toEqual([]);
+    await pass(1);
+    expect(over).toEqual(["first", "second"]);
+    await pass(1_000);
+    await closed;
+    expect(other.state).toBe("released");
+    expect(place.calls.filter((name) => name === "release")).toHaveLength(2);
+  });
+
+  it("LOCK-8: under way that fails does so for all who asked", async () => {
+    const lease = await place.holdfast.acquire("k");
+    place.failing.set("release", UNAVAILABLE);
+    const both = [lease.release(), lease.release()];
+    for (const each of both) await expect(each).rejects.toBe(UNAVAILABLE);
+    expect(place.calls.filter((name) => name === "release")).toHaveLength(1);
+  });
+
   it("LOCK-3: refused because something nests in it leaves the lease as it was, heartbeat and all", async () => {
     const outer = await place.holdfast.acquire("t", { ttl: "3s" });
     const inner = await outer.acquire("t/x", { ttl: "3s" });

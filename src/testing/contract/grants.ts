@@ -130,6 +130,7 @@ export const grants: Chapter = {
     const outer = await a.acquire("tree");
     await outer.acquire("tree/inner");
     await a.acquire("stays", { detached: true });
+    void a.close();
     await a.close();
     assert.deepEqual(
       (await b.list()).map((record) => record.resource),

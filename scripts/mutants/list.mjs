@@ -924,6 +924,22 @@ export const MUTANTS = [
     tests: { files: ["test/board/board.test.ts"], only: "ends with whoever runs it" },
   },
   {
+    name: "board-release-done",
+    about: "an issue is given back as done before its dependencies and gates",
+    file: "src/board/claims.ts",
+    find: "...patched(board, tx, found, { ...patch, state }), assignee",
+    replace: "...patched(board, tx, found, patch ?? {}), state, assignee",
+    tests: { files: ["test/board/board.test.ts"], only: "BOARD-4" },
+  },
+  {
+    name: "board-end-in-one-step",
+    about: "an agent's end of an issue that is refused has changed its labels",
+    file: "src/mcp/tools/issue-update.ts",
+    find: "const end = { ...claim, patch };",
+    replace: "const end = { ...claim, patch };\n  await board.update(id, patch, claim);",
+    tests: mcp("tools", "an end that is refused"),
+  },
+  {
     name: "board-index-tail",
     about: "a list does not read the events behind the index",
     file: "src/board/index-file.ts",

@@ -18,13 +18,20 @@ import { hashLeaseToken } from "../support/lease-token.js";
 import { BoardFiles, issueDocument, issueOf } from "./board-files.js";
 import { type BoardEventName, eventOf } from "./events.js";
 import { type IssueSummary, isDue, writeIndex } from "./index-file.js";
-import { type Issue, type IssueValue, issueKey, notFound } from "./issue.js";
+import { type Issue, type IssuePatch, type IssueState, type IssueValue, issueKey, notFound } from "./issue.js";
 
 export interface ChangeOptions {
   /** The lease token of the claim. */
   readonly token?: string;
   /** The revision the caller has seen. */
   readonly ifRevision?: number;
+}
+
+/** The end of somebody's work on an issue. */
+export interface EndOptions<State extends IssueState> extends ChangeOptions {
+  readonly state?: State;
+  /** What else is to change, in the same step. */
+  readonly patch?: Omit<IssuePatch, "state">;
 }
 
 interface ClaimRef extends GrantRef {

@@ -7,7 +7,7 @@ import { Documents } from "../documents/documents.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { invalidArgument } from "../support/errors.js";
 import { BoardReader } from "./board-reader.js";
-import { BoardStore, type ChangeOptions } from "./board-store.js";
+import { BoardStore, type ChangeOptions, type EndOptions } from "./board-store.js";
 import {
   type Claimed,
   type ClaimOptions,
@@ -37,7 +37,7 @@ import {
 import { patched } from "./rules.js";
 
 export { BoardReader, openBoardReader, type WaitOptions } from "./board-reader.js";
-export type { ChangeOptions } from "./board-store.js";
+export type { ChangeOptions, EndOptions } from "./board-store.js";
 export type { Claimed, ClaimOptions, NextOptions } from "./claims.js";
 export type { BoardEvent, BoardEventName } from "./events.js";
 export type { BoardExport } from "./export.js";
@@ -86,11 +86,12 @@ export class Board extends BoardReader {
   }
 
   /** Done, or rejected; a claim given with its token is released. `E_GATE_BLOCKED`, listing what is in the way. */
-  async close(id: string, options: ChangeOptions & { readonly state?: "done" | "rejected" } = {}): Promise<Issue> {
-    const { state = "done", token } = options;
+  async close(id: string, options: EndOptions<"done" | "rejected"> = {}): Promise<Issue> {
+    const { state = "done", token, patch = {} } = options;
+    checkPatch(patch);
     if (state !== "done" && state !== "rejected") throw invalidArgument("state", "done or rejected");
     const closed = await this.#store.change(parseIssueId(id), "closed", options, (issue, tx) =>
-      patched(this.#store, tx, issue, { state }),
+      patched(this.#store, tx, issue, { ...patch, state }),
     );
     if (token !== undefined) await letGo(this.#store, closed.id, token);
     return closed;
@@ -130,9 +131,9 @@ export class Board extends BoardReader {
     return (await candidatesFor(this.#store, options))[0] ?? null;
   }
 
-  /** Gives a claim back; the issue is `ready` again unless another state is given. */
-  async release(id: string, options: ChangeOptions & { readonly state?: IssueState }): Promise<Issue> {
-    checkFields(options.state === undefined ? {} : { state: options.state });
+  /** Gives a claim back; the issue is `ready` again unless another state is given. `E_GATE_BLOCKED` as for `update`. */
+  async release(id: string, options: EndOptions<IssueState>): Promise<Issue> {
+    checkPatch({ ...options.patch, ...(options.state === undefined ? {} : { state: options.state }) });
     return release(this.#store, parseIssueId(id), options);
   }
 

@@ -12,10 +12,11 @@ import type { Grant } from "../lock/grant.js";
 import { isExpired } from "../lock/profile.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { lifeOfProcess, thisMachine } from "../support/machine.js";
-import type { BoardStore, ChangeOptions } from "./board-store.js";
+import type { BoardStore, EndOptions } from "./board-store.js";
 import type { IssueSummary } from "./index-file.js";
 import { type Issue, type IssueState, isClosed, issueKey, notFound } from "./issue.js";
 import { dependsOnNothingOpen, isReady, orderBy } from "./query.js";
+import { patched } from "./rules.js";
 
 /** A claim just taken. The token proves it; it is told once. */
 export interface Claimed {
@@ -138,23 +139,17 @@ function canBegin(board: BoardStore, tx: Transaction, id: string): boolean {
 }
 
 /** Gives a claim back. The issue becomes `ready` again unless another state is given. */
-export async function release(
-  board: BoardStore,
-  id: string,
-  options: ChangeOptions & { readonly state?: IssueState },
-): Promise<Issue> {
-  const { token } = options;
+export async function release(board: BoardStore, id: string, options: EndOptions<IssueState>): Promise<Issue> {
+  const { token, patch } = options;
   if (token === undefined)
     throw new HoldfastError("E_LOCK_NOT_HELD", `only its claimer releases issue ${id}, and no token was given`, {
       details: { issue: id },
       next: [`holdfast issue show ${id}`],
     });
-  const issue = await board.change(id, "released", options, (found) => ({
-    ...found,
-    state: options.state ?? (found.state === "in_progress" ? "ready" : found.state),
-    assignee: null,
-    claim: null,
-  }));
+  const issue = await board.change(id, "released", options, (found, tx) => {
+    const state = options.state ?? (found.state === "in_progress" ? "ready" : found.state);
+    return { ...patched(board, tx, found, { ...patch, state }), assignee: null, claim: null };
+  });
   await letGo(board, id, token);
   return issue;
 }

@@ -143,6 +143,12 @@ describe("the board", () => {
     };
     await expect(board.close("2")).rejects.toMatchObject(blocked);
     await expect(board.update("2", { state: "done" })).rejects.toMatchObject(blocked);
+    const { token } = await board.claim("2");
+    await expect(board.release("2", { token, state: "done" })).rejects.toMatchObject(blocked);
+    expect(await board.release("2", { token, patch: { addLabels: ["half"] } })).toMatchObject({
+      state: "ready",
+      labels: ["half"],
+    });
     await board.close("1");
     await board.passGate("2", "review", { note: "looks right" });
     await expect(board.passGate("2", "tests")).rejects.toMatchObject({ code: "E_FORBIDDEN" });

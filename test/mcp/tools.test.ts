@@ -225,6 +225,19 @@ describe("MCP-1: the board", () => {
     expect((await one.data("lock_list")).locks).toEqual([]);
   });
 
+  it("an end that is refused leaves the issue as it was, labels and all", async () => {
+    await one.data("issue_add", { title: "first", labels: ["bug"] });
+    await one.data("issue_add", { title: "second", labels: ["bug"], depends_on: ["1"] });
+    const marked = { id: "2", add_labels: ["fixed"], remove_labels: ["bug"], priority: "low" };
+    expect(await one.refusal("issue_update", { ...marked, state: "done" })).toBe("E_GATE_BLOCKED");
+    const { issue } = await one.data("issue_show", { id: "2" });
+    expect(issue).toMatchObject({ revision: 1, labels: ["bug"], priority: "normal" });
+    await one.data("issue_update", { id: "1", state: "done" });
+    await one.data("issue_claim", { id: "2" });
+    const back = (await one.data("issue_update", { ...marked, state: "backlog" })).issue;
+    expect(back).toMatchObject({ state: "backlog", labels: ["fixed"], priority: "low", claim: null, revision: 3 });
+  });
+
   it("a claim that the run cannot keep is given back, not left to run out", async () => {
     await two.data("issue_add", { title: "first" });
     const runs = scene.runs(true);

@@ -43,8 +43,8 @@ async function change(
   const closes = state === "done" || state === "rejected";
   const sendsBack = token !== undefined && state !== undefined && SENT_BACK.includes(state);
   if (!closes && !sendsBack) return board.update(id, { ...patch, ...(state === undefined ? {} : { state }) }, claim);
-  if (Object.keys(patch).length > 0) await board.update(id, patch, claim);
-  const issue = closes ? await board.close(id, { state, ...claim }) : await board.release(id, { state, ...claim });
+  const end = { ...claim, patch };
+  const issue = closes ? await board.close(id, { state, ...end }) : await board.release(id, { state, ...end });
   holdings.forgetClaim(id);
   return issue;
 }

@@ -1,5 +1,6 @@
 /** What must stand in a file to be taken for an issue. People and git write these files too. */
 import { corruptDocument } from "../documents/document-file.js";
+import { isObject } from "../support/is-object.js";
 import { ISSUE_STATES, PRIORITIES } from "./issue.js";
 
 type Check = (value: unknown) => boolean;
@@ -9,8 +10,6 @@ type Checks = readonly (readonly [name: string, check: Check])[];
 const isText: Check = (value) => typeof value === "string";
 const isTextOrNull: Check = (value) => value === null || isText(value);
 const isTexts: Check = (value) => Array.isArray(value) && value.every(isText);
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isOneOf =
   (allowed: readonly unknown[]): Check =>
   (value) =>

@@ -1,7 +1,7 @@
 /** `holdfast job list --watch`: lanes on a terminal, elsewhere a line for each change. */
 import type { Jobs, Lanes } from "../jobs/index.js";
-import { sleep } from "../support/deadline.js";
 import { invalidArgument } from "../support/errors.js";
+import { sleep } from "../support/sleep.js";
 import type { Context } from "./context.js";
 import { lanesLine, lanesPicture } from "./lanes-text.js";
 import { showLive } from "./live-screen.js";

@@ -13,9 +13,9 @@
  * promised: strict first come, first served. Bounded: `E_STORE_UNAVAILABLE` after a minute.
  */
 import { setImmediate } from "node:timers/promises";
-import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
 import { type Guard, openGuard } from "../support/guard.js";
+import { sleep } from "../support/sleep.js";
 
 const TURN_MS = 50;
 const SPINS = 20;

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../support/clock.js";
-import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
 import { openGuard } from "../support/guard.js";
+import { sleep } from "../support/sleep.js";
 import { decodeDocument, readText } from "./document-file.js";
 import { peek } from "./journal.js";
 import { documentIds, documentPath, privateFolder } from "./names.js";

@@ -4,8 +4,8 @@ import type { LeaseHome } from "../lease/lease-home.js";
 import { parseKey } from "../lock/key.js";
 import { profileOf } from "../lock/settings.js";
 import type { Script, Scripts, Sql } from "../store/contract.js";
-import { sleep } from "../support/deadline.js";
 import { HoldfastError } from "../support/errors.js";
+import { sleep } from "../support/sleep.js";
 import { type Caps, parseCaps } from "./cap-names.js";
 import {
   type EnqueueOptions,

@@ -5,8 +5,8 @@
 import { createBorrowedLease } from "../lease/borrowed-lease.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import type { Scripts, Sql } from "../store/contract.js";
-import { sleep } from "../support/deadline.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { sleep } from "../support/sleep.js";
 import { asJobError, progressAsJson, resultAsJson, timedOut } from "./as-json.js";
 import type { Keeper } from "./children/keeper.js";
 import { CommandFailed, runCommand } from "./children/run-command.js";

@@ -2,8 +2,8 @@
 import { type AuditEntry, type AuditFilter, matches } from "../lock/audit.js";
 import { type Key, parseKey, treeOf } from "../lock/key.js";
 import type { AuditVerdict, Store } from "../store/contract.js";
-import { sleep } from "../support/deadline.js";
 import { invalidArgument } from "../support/errors.js";
+import { sleep } from "../support/sleep.js";
 
 const PAGE = 500;
 const FOLLOW_EVERY_MS = 100;

@@ -1,6 +1,7 @@
 /** Bounded retries with exponential backoff and full jitter. Unbounded is not expressible. */
-import { sleep } from "../support/deadline.js";
+
 import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { sleep } from "../support/sleep.js";
 
 export interface RetryOptions {
   /** Tries in all. Default 3, or `HOLDFAST_RETRY_MAX_ATTEMPTS`; at most 100. */

@@ -6,7 +6,7 @@ import { contentionReport } from "../lock/contention.js";
 import type { Grant, Want } from "../lock/grant.js";
 import { conflictNode } from "../lock/marks.js";
 import { ticketStands } from "../lock/profile.js";
-import { sleep } from "../support/deadline.js";
+import { sleep } from "../support/sleep.js";
 import type { LeaseHome } from "./lease-home.js";
 import { refusal } from "./wait-in-line.js";
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openHoldfast } from "../open-holdfast.js";
-import { sleep } from "../support/deadline.js";
 import { probeLife } from "../support/proof-of-life.js";
+import { sleep } from "../support/sleep.js";
 import { type Bench, type Check, expectThat, type SecondProcess } from "./check.js";
 
 const CHILD = fileURLToPath(new URL("./selftest-child.js", import.meta.url));

@@ -16,6 +16,7 @@ import {
 } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import { MODES, type Mode } from "../lock/mode.js";
+import { isObject } from "../support/is-object.js";
 
 /** The store's own part of a grant. */
 interface GrantDetails {
@@ -140,10 +141,6 @@ function isProof(proof: Proof): boolean {
 
 function areTexts(...values: readonly unknown[]): boolean {
   return values.every((value) => typeof value === "string");
-}
-
-function isObject<T>(value: T | null | undefined): value is T {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Tickets live for seconds, are rewritten often, and are the store's own business: short names, nothing twice. */

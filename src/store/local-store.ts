@@ -3,7 +3,7 @@ import type { Ticket } from "../lock/grant.js";
 import { type Key, treeOf } from "../lock/key.js";
 import type { Manifest } from "../lock/manifest.js";
 import { createNodeOrder } from "../lock/order.js";
-import { sleep } from "../support/deadline.js";
+import { sleep } from "../support/sleep.js";
 import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "./contract.js";
 import { inOrder } from "./in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "./ledger.js";

@@ -5,10 +5,10 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { sleep } from "./deadline.js";
 import { HoldfastError, ioError } from "./errors.js";
 import { type FolderNames, KnownName } from "./folder-names.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
+import { sleep } from "./sleep.js";
 
 /** Tries before the first pause: most guards are free again within these few microseconds. */
 const SPINS = 20;

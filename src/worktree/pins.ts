@@ -5,9 +5,9 @@
  * only for a turn at a time, since it may wait for a long restore and nobody else should have to.
  */
 import { closeSync, openSync } from "node:fs";
-import { sleep } from "../support/deadline.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { tryLockExclusive, tryLockShared } from "../support/kernel-lock.js";
+import { sleep } from "../support/sleep.js";
 import type { Layout } from "./layout.js";
 
 const PAUSE_MS = 5;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobRun } from "../../src/jobs/model.js";
-import { sleep } from "../../src/support/deadline.js";
+import { sleep } from "../../src/support/sleep.js";
 import type { Hands } from "./hands.js";
 import { Place, STORES } from "./place.js";
 

@@ -4,7 +4,7 @@
  */
 import type { Holdfast } from "../../lease/holdfast.js";
 import type { GrantRecord } from "../../lock/grant.js";
-import { sleep } from "../../support/deadline.js";
+import { sleep } from "../../support/sleep.js";
 import type { Context, Outcome } from "../context.js";
 import { grantTable, leftOf, waiterTable } from "../grants-text.js";
 import { showLive } from "../live-screen.js";

@@ -1,6 +1,7 @@
 /** The caller's own statements inside a transaction that is not the caller's: bounded in time, and kept from leaving it. */
-import { sleep } from "../../support/deadline.js";
+
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
+import { sleep } from "../../support/sleep.js";
 import type { Sql, SqlRow } from "../contract.js";
 import type { Connection, Query, Session } from "./connection.js";
 

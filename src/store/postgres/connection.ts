@@ -7,7 +7,7 @@
  * ids and the word `again`, so that the server can tell what the first try did. After that it is `E_STORE_UNAVAILABLE`.
  */
 import pg from "pg";
-import { sleep } from "../../support/deadline.js";
+import { sleep } from "../../support/sleep.js";
 import { withoutPassword } from "../../support/without-password.js";
 import type { SqlRow } from "../contract.js";
 import { beginWith } from "./begin-with.js";

@@ -1,6 +1,7 @@
 /** Work that the server undid, because the connection broke or another transaction was in the way, is begun anew. */
-import { sleep } from "../../support/deadline.js";
+
 import { isHoldfastError } from "../../support/errors.js";
+import { sleep } from "../../support/sleep.js";
 
 const TRY_AGAIN_MS = 4_000;
 const FIRST_PAUSE_MS = 20;

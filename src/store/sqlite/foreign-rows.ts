@@ -12,10 +12,10 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve as resolvePath } from "node:path";
 import { ancestorsOf, type Key } from "../../lock/key.js";
-import { sleep } from "../../support/deadline.js";
 import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError } from "../../support/errors.js";
 import { assertLocalFileSystem } from "../../support/file-system.js";
+import { sleep } from "../../support/sleep.js";
 import type { ForeignRows } from "../contract.js";
 import { runAtOnce } from "../run-at-once.js";
 import { allowsReading, allowsWriting, Statements } from "./caller-rows.js";

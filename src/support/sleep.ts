@@ -1,6 +1,4 @@
-/** Pauses that end on time or when a signal says so, and leave nothing behind. */
-
-/** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
+/** Resolves after `ms`; rejects with the signal's reason as soon as it aborts, and leaves nothing behind. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

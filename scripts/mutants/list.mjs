@@ -386,6 +386,22 @@ export const MUTANTS = [
     tests: contract("memory", "LIB-1"),
   },
   {
+    name: "heart-in-the-loop",
+    about: "nobody hears that there is no heart thread",
+    file: "src/lease/thread-heart.ts",
+    find: "    warn(error);\n",
+    replace: "    void warn;\n",
+    tests: { files: ["test/lease/thread-heart.test.ts"], only: "says so once" },
+  },
+  {
+    name: "heart-without-thread",
+    about: "where no thread can be started a lock is taken and nobody has it",
+    file: "src/lease/thread-heart.ts",
+    find: "fail(error);\n          return;",
+    replace: "throw error;",
+    tests: { files: ["test/lease/thread-heart.test.ts"], only: "cannot be started" },
+  },
+  {
     name: "interrupted-clock",
     about: "a look at two clocks that was interrupted in between counts like any other",
     file: "src/support/clock.ts",

@@ -61,8 +61,15 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     if (worker === undefined) {
       const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
       worker = idle.pop();
-      if (worker === undefined) worker = startThread(workerData);
-      else order(workerData);
+      if (worker !== undefined) order(workerData);
+      else
+        try {
+          worker = startThread(workerData);
+        } catch (error) {
+          // For want of threads, perhaps.
+          fail(error);
+          return;
+        }
       worker.unref();
       worker.on("message", hear);
       worker.on("error", fail);
@@ -91,21 +98,27 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   };
 
   /** The thread could not start or broke down: what it kept goes on beating in the event loop. */
-  const fail = (): void => {
+  const fail = (error: unknown): void => {
     hasFailed = true;
+    warn(error);
     clearInterval(progress);
     for (const [index, lease] of kept.entries())
       if (lease !== undefined) lease.elsewhere = overflow.keep({ ...lease.pulse, ...table.beatOf(index) });
   };
 
+  const isThere = (): boolean => {
+    if (hasFailed) return false;
+    // A program that never pauses between its locks lets no timer run, and still makes progress.
+    lastHeldAt = table.progress = clock().bootMs;
+    if (progress === undefined) start();
+    return !hasFailed;
+  };
+
   return {
     keep(pulse): Beating {
       const text = toText(pulse.grants);
-      const index = hasFailed ? undefined : freeSlots.pop();
+      const index = isThere() ? freeSlots.pop() : undefined;
       if (index === undefined) return overflow.keep(pulse);
-      // A program that never pauses between its locks lets no timer run, and still makes progress.
-      lastHeldAt = table.progress = clock().bootMs;
-      if (progress === undefined) start();
       const isLong = text.length > SLOT_TEXT_BYTES;
       const slot = table.fill(index, isLong ? "" : text, pulse);
       if (isLong) order({ slot, text });
@@ -164,6 +177,20 @@ function startThread(workerData: HeartThreadSetup): Worker {
     if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
   };
   return worker.on("error", forget).on("exit", forget);
+}
+
+/** Beside the sources, which a test runs, there is never a thread. */
+const HAS_THREAD = !import.meta.url.endsWith(".ts");
+let hasWarned = false;
+
+function warn(error: unknown): void {
+  if (hasWarned || !HAS_THREAD) return;
+  hasWarned = true;
+  process.emitWarning("leases are renewed from the event loop, and lost when it is blocked for longer than they last", {
+    type: "HoldfastWarning",
+    code: "HOLDFAST_NO_HEART_THREAD",
+    detail: `The heart thread failed: ${error instanceof Error ? error.message : String(error)}`,
+  });
 }
 
 /** True when the thread has ended instead: it could not start, or broke down. */

@@ -1,4 +1,5 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -19,6 +20,34 @@ describe("a heart thread", () => {
       await lease.verify();
       expect(await within(5_000, holdfast.close())).toBe("closed");
     }
+    rmSync(root, { recursive: true });
+  });
+
+  it.each([
+    ["breaks down", "constructor(url, options) { super(new URL('./gone.js', url), options); }"],
+    ["cannot be started", "constructor() { throw new Error('no more threads'); }"],
+  ])("LOCK-5: that %s leaves its leases to the event loop, and says so once", (_, making) => {
+    const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
+    const preload = `const threads = require("node:worker_threads");
+      threads.Worker = class extends threads.Worker { ${making} };
+      require("node:module").syncBuiltinESMExports();`;
+    writeFileSync(join(root, "preload.cjs"), preload);
+    const program = `import { openHoldfast } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+      const [told, states] = [[], []];
+      process.on("warning", ({ name, code }) => told.push([name, code]));
+      for (let round = 0; round < 2; round += 1) {
+        const holdfast = await openHoldfast({ store: ${JSON.stringify(`file:${join(root, "store")}`)} });
+        const lease = await holdfast.acquire("k");
+        states.push(lease.state);
+        await holdfast.close();
+      }
+      setImmediate(() => console.log(JSON.stringify({ told, states })));`;
+    writeFileSync(join(root, "program.mjs"), program);
+    const words = ["--no-warnings", "--require", join(root, "preload.cjs"), join(root, "program.mjs")];
+    const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    expect(stderr).toBe("");
+    const told = [["HoldfastWarning", "HOLDFAST_NO_HEART_THREAD"]];
+    expect(JSON.parse(stdout)).toEqual({ told, states: ["held", "held"] });
     rmSync(root, { recursive: true });
   });
 

@@ -402,6 +402,14 @@ export const MUTANTS = [
     tests: { files: ["test/lease/thread-heart.test.ts"], only: "cannot be started" },
   },
   {
+    name: "heart-keeps-program",
+    about: "a program that forgets to close never ends",
+    file: "src/lease/thread-heart.ts",
+    find: "      worker.unref();\n      leaveInPeace",
+    replace: "      leaveInPeace",
+    tests: { files: ["test/lease/program.test.ts"], only: "holds nothing any more" },
+  },
+  {
     name: "interrupted-clock",
     about: "a look at two clocks that was interrupted in between counts like any other",
     file: "src/support/clock.ts",

@@ -70,9 +70,10 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
           fail(error);
           return;
         }
-      worker.unref();
       worker.on("message", hear);
       worker.on("error", fail);
+      // Behind the listeners: one for messages makes the program wait for the thread again.
+      worker.unref();
       leaveInPeace(table);
     } else order("run");
     progress = setInterval(showProgress, PROGRESS_EVERY_MS);

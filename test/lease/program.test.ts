@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 /** Its exit code and what it said. */
-function run(program: string): readonly unknown[] {
+function run(program: string, ending = "await holdfast.close();"): readonly unknown[] {
   const library = new URL("../../dist/index.js", import.meta.url).href;
   const text = `
     import { readFileSync } from "node:fs";
@@ -20,9 +20,11 @@ function run(program: string): readonly unknown[] {
     const dir = ${JSON.stringify(dir)};
     const holdfast = await openHoldfast({ store: "file:" + dir, owner: "agent:a", heartbeat: 50 });
     ${program}
-    await holdfast.close();
+    ${ending}
   `;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", text]);
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", text], {
+    timeout: 10_000,
+  });
   return [status, stdout.toString(), stderr.toString()];
 }
 
@@ -33,6 +35,20 @@ describe("a program", () => {
       await Promise.allSettled(Array.from({ length: 12 }, () => holdfast.acquire("key", { wait: 20 })));
     `);
     expect(outcome).toEqual([0, "", ""]);
+  });
+
+  it.each([
+    ["holds nothing any more", `await holdfast.withLock("key", {}, () => undefined);`],
+    ["still holds a lock", `await holdfast.acquire("key");`],
+    [
+      "has waited in line",
+      `const lease = await holdfast.acquire("key");
+       const second = holdfast.acquire("key");
+       await lease.release();
+       await second;`,
+    ],
+  ])("LIB-1: that forgets to close comes to an end all the same when it %s", (_, program) => {
+    expect(run(program, "")).toEqual([0, "", ""]);
   });
 
   it("LOCK-5: that is given as text of a stated type is renewed beside its event loop like any other", () => {

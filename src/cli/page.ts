@@ -9,7 +9,7 @@ const WIDTH = 100;
 /** `prose` is what stands between the title and the commands: written by hand, in docs/cli-intro.md. */
 export function cliPage(prose: string): string {
   const plain = { width: WIDTH, paint: (_: string, text: string) => text };
-  const parts = [prose.trim(), exitCodes(), "## Commands"];
+  const parts = [prose.trim(), exitCodes(), "## Commands", index()];
   for (const group of GROUPS) {
     const rows = TABLE.filter((row) => row.group === group);
     if (rows.length === 0) continue;
@@ -18,6 +18,15 @@ export function cliPage(prose: string): string {
       parts.push(`#### \`${row.name}\``, `\`\`\`text\n${withoutGlobals(helpOf(row, plain))}\n\`\`\``);
   }
   return `${parts.join("\n\n")}\n`;
+}
+
+/** A line of links for each group. */
+function index(): string {
+  const lines = GROUPS.map((group) => {
+    const names = TABLE.filter((row) => row.group === group).map((row) => row.name);
+    return `- ${group}: ${names.map((name) => `[\`${name}\`](#${name.replaceAll(" ", "-")})`).join(", ")}`;
+  });
+  return lines.join("\n");
 }
 
 /** Every command has them: they stand in the text above. */
@@ -30,6 +39,7 @@ function exitCodes(): string {
   for (const [code, { exit }] of Object.entries(ERRORS)) codes.set(exit, [...(codes.get(exit) ?? []), `\`${code}\``]);
   const rows = [
     ["0", "done"],
+    ["1", "`job wait`: the job failed or was cancelled"],
     ...[...codes].sort(([a], [b]) => a - b).map(([exit, names]) => [String(exit), names.join(", ")]),
     ["70", "a bug in holdfast: `E_INTERNAL`"],
     ["130, 143", "stopped by Ctrl-C or SIGTERM: `E_INTERRUPTED`"],

@@ -21,6 +21,7 @@ describe("CLI-1: the table of commands", () => {
     async (_, row) => {
       expect((await row.load()).run).toBeTypeOf("function");
       expect(row.summary).not.toMatch(/\.$/);
+      expect(row.about?.filter((paragraph) => !paragraph.endsWith(".")) ?? []).toEqual([]);
       expect(row.examples?.length).toBeGreaterThan(0);
       for (const [line] of row.examples ?? []) {
         const words = /holdfast ((?:"[^"]*"|[^">)])*)/.exec(line.replace("$$", "1"))?.[1] ?? "";

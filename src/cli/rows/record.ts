@@ -56,8 +56,7 @@ export const RECORD: readonly CommandRow[] = [
     group: "record",
     summary: "which locks an operation needs",
     about: [
-      "Takes none. Without an operation it lists them all. Stops instead of guessing: an operation nobody knows, or a scope",
-      "that is missing or unclear, is exit code 86.",
+      "Takes none. Without an operation it lists them all. Stops instead of guessing: an operation nobody knows, or a scope that is missing or unclear, is exit code 86.",
     ],
     args: [
       { name: "OPERATION", help: "such as map.calibrate", optional: true },
@@ -72,8 +71,7 @@ export const RECORD: readonly CommandRow[] = [
     group: "record",
     summary: "lets an operation that cannot be undone happen once",
     about: [
-      "Prints a token. Whoever performs the operation shows it; it works once, and not after its time. Only a user or an",
-      "admin approves. Names of owners are declared by the caller: this is no access control.",
+      "Prints a token. Whoever performs the operation shows it; it works once, and not after its time. Only a user or an admin approves. Names of owners are declared by the caller: this is no access control.",
     ],
     args: [
       { name: "OPERATION", help: "such as map.delete" },

@@ -8,7 +8,7 @@ export const SET_UP: readonly CommandRow[] = [
     group: "set-up",
     summary: "make a workspace here: .holdfast/ with the store in it",
     about: [
-      "Makes .holdfast/ in --root, or in the current folder, opens the store and records in it what everybody must agree on (levels, profiles) from holdfast.config.json. Does nothing to a workspace that is there already.",
+      "Makes .holdfast/ in --root, or in the current folder, opens the store and records in it what everybody must agree on (levels, profiles) from holdfast.config.json. In a workspace that is there already it only writes the caps of jobs into the store anew.",
       "With --agents also what agents need: lines in AGENTS.md, hooks and MCP entries of the clients that have a folder here (of all when none has), and the pre-commit hook of git. The changes are shown, and written after a yes.",
     ],
     flags: [
@@ -18,7 +18,7 @@ export const SET_UP: readonly CommandRow[] = [
         type: "text",
         repeat: true,
         choices: AGENT_CLIENTS,
-        help: "with --agents: for this client; repeatable",
+        help: "with --agents: for this client",
       },
       { name: "yes", type: "boolean", help: "with --agents: write without asking" },
       { name: "dry-run", type: "boolean", help: "with --agents: show what would change there and write none of it" },
@@ -34,7 +34,7 @@ export const SET_UP: readonly CommandRow[] = [
     group: "set-up",
     summary: "bring the store up to this version, or take it away",
     about: [
-      "Opening a store does the same; this shows it. Migrations go forward only, and a newer schema is refused.",
+      "Opening a store of files or SQLite does the same; this shows it. On PostgreSQL nothing else does it. Migrations go forward only, and a newer schema is refused.",
       "--uninstall drops everything of holdfast from the store, and is refused while anything is held. The record goes with it.",
     ],
     flags: [

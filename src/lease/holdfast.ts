@@ -1,4 +1,4 @@
-/** The workplace: one client of one store, under one owner's name. */
+/** The workplace: one store, under one owner's name, from one process. */
 import { setMaxListeners } from "node:events";
 import { type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";

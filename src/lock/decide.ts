@@ -2,6 +2,10 @@
  * The rules of locking, once: given everything held and waited for around a request, may it go, must it wait, or is it
  * refused? Pure; every store that keeps grants itself asks here, inside its guard.
  *
+ * Why no two grants of different clients conflict: every grant that is new, or more than it was, is decided here on what is
+ * there in that step, and a conflicting one is either in the way or among the `ends`, which go in the same step. A commit
+ * then only has to find its own grant (ARCHITECTURE.md has the rest of the way).
+ *
  * Why nobody deadlocks: a request that presents nothing held waits without holding. One that does present something
  * waits only while every node where a holder blocks it sorts after every node its client holds, and it waits for holders
  * only, never behind the line. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is

@@ -12,7 +12,7 @@ export function markAt(hold: Want, node: Key): Mark {
 /**
  * The node at which two holds conflict, or null. When one key is the other or lies above it, the deepest node they share
  * is the upper key; above that both leave only intents, which always get along. Keys on different branches share nothing
- * but intents.
+ * but intents. So keys that conflict are of one tree, and meet at its guard.
  */
 export function conflictNode(one: Want, other: Want): Key | null {
   const node = isWithin(one.resource, other.resource)

@@ -3,8 +3,8 @@
  * renamex_np on macOS): both are valid at every instant. Where the system has no such call the old folder is moved aside
  * first, and there is an instant without it; what a crash leaves then is put back by `lookAt` and `putBack`.
  *
- * A rename of a folder onto an empty one replaces it silently, so a rename is never relied on for not replacing:
- * `moveIn` looks first. Whoever may make the target is kept out by the guard that its caller holds.
+ * A rename of a folder onto an empty one replaces it silently, so a rename is never relied on for not replacing: whoever
+ * renames looks first, under a guard that keeps out whoever else may make the target.
  */
 import { lstatSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -1,7 +1,8 @@
 /** Taking a detached grant up again, presenting tokens, and waiting without taking. */
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Holdfast, type HoldfastError, openHoldfast } from "../../src/index.js";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
+import { codeOf } from "../code-of.js";
 
 let one: Holdfast;
 let two: Holdfast;
@@ -14,13 +15,6 @@ afterEach(async () => {
   await two.close();
   await one.close();
 });
-
-async function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => "done",
-    (error: HoldfastError) => error.code,
-  );
-}
 
 describe("reattach", () => {
   it("CLI-3: renews, converts and releases a detached grant from anywhere that has the token", async () => {

@@ -6,8 +6,7 @@ import { DEFAULT_SETTINGS } from "../../src/lock/settings.js";
 import type { Fence, Locks, Store } from "../../src/store/contract.js";
 import { createLocalStore } from "../../src/store/local-store.js";
 import { createMemoryLedger } from "../../src/store/memory/ledger.js";
-import type { Surroundings } from "../../src/store/surroundings.js";
-import { witness } from "../lock/samples.js";
+import { surroundings } from "../lock/samples.js";
 
 export interface Workplace {
   readonly holdfast: Holdfast;
@@ -22,21 +21,11 @@ export interface Workplace {
   readonly calls: (keyof Locks)[];
 }
 
-const surroundings: Surroundings = {
-  witness: witness("unknown"),
-  wakeUps: {
-    listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
-    wake: () => false,
-    close: () => undefined,
-  },
-  prove: () => ({ kind: "none" }),
-  close: () => undefined,
-};
-
 /** Call it with fake timers on: the clock is theirs. */
 export function openWorkplace(rhythm = { heartbeatMs: 10_000, maxStallMs: null }): Workplace {
   const clock = () => ({ wallMs: Date.now(), bootMs: Date.now(), bootId: "boot", machineId: "machine" });
-  const store = createLocalStore(createMemoryLedger("memory:workplace", DEFAULT_SETTINGS, clock), surroundings);
+  const ledger = createMemoryLedger("memory:workplace", DEFAULT_SETTINGS, clock);
+  const store = createLocalStore(ledger, surroundings("unknown"));
   const failing: Workplace["failing"] = new Map();
   const slow: Workplace["slow"] = new Map();
   const calls: (keyof Locks)[] = [];

@@ -7,6 +7,7 @@ import { MODES, type Mode } from "../../src/lock/mode.js";
 import { createNodeOrder, DEFAULT_LEVELS } from "../../src/lock/order.js";
 import type { Life, Witness } from "../../src/lock/profile.js";
 import type { Instant } from "../../src/lock/time.js";
+import type { Surroundings } from "../../src/store/surroundings.js";
 import { fc } from "../fixed-seed.js";
 
 export const key = (text: string): Key => parseKey(text);
@@ -76,6 +77,20 @@ export function presenting(...held: readonly Grant[]): Pick<Request, "presented"
 
 export function witness(life: Life = "alive", hasActiveJob = false): Witness {
   return { life: () => life, hasActiveJob: () => hasActiveJob };
+}
+
+/** Of a store that is alone: nobody can be woken, and nothing proves that a process lives. */
+export function surroundings(life: Life = "alive"): Surroundings {
+  return {
+    witness: witness(life),
+    wakeUps: {
+      listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
+      wake: () => false,
+      close: () => undefined,
+    },
+    prove: () => ({ kind: "none" }),
+    close: () => undefined,
+  };
 }
 
 export function at(ms: number, who: Witness = witness()): Circumstances {

@@ -10,9 +10,8 @@ import { DEFAULT_SETTINGS } from "../../src/lock/settings.js";
 import type { Answer, Party } from "../../src/store/contract.js";
 import { createLocalStore } from "../../src/store/local-store.js";
 import { createMemoryLedger } from "../../src/store/memory/ledger.js";
-import type { Surroundings } from "../../src/store/surroundings.js";
 import { HoldfastError } from "../../src/support/errors.js";
-import { moment, witness } from "./samples.js";
+import { moment, surroundings, witness } from "./samples.js";
 
 const FOR_EVER_MS = 1e12;
 const now = moment(0);
@@ -32,21 +31,10 @@ export interface Client {
   readonly pending: Pending[];
 }
 
-const surroundings: Surroundings = {
-  witness: witness(),
-  wakeUps: {
-    listen: () => ({ mayHaveMissed: true, [Symbol.dispose]: () => undefined }),
-    wake: () => false,
-    close: () => undefined,
-  },
-  prove: () => ({ kind: "none" }),
-  close: () => undefined,
-};
-
 export class Town {
   readonly clients: readonly Client[];
   readonly #ledger = createMemoryLedger("memory:town", DEFAULT_SETTINGS, () => now);
-  readonly #store = createLocalStore(this.#ledger, surroundings);
+  readonly #store = createLocalStore(this.#ledger, surroundings());
   #tokens = 0;
 
   constructor(size: number) {

@@ -11,8 +11,9 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Holdfast, type HoldfastError, openHoldfast } from "../../src/index.js";
+import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { type InstrumentOptions, instrument } from "../../src/otel/instrument.js";
+import { codeOf } from "../code-of.js";
 
 interface Point {
   readonly metric: string;
@@ -81,13 +82,6 @@ afterEach(async () => {
 function listen(options: InstrumentOptions = {}): void {
   const { meterProvider, tracerProvider } = recorder;
   listening = instrument({ meterProvider, tracerProvider, ...options });
-}
-
-async function codeOf(failing: Promise<unknown>): Promise<string> {
-  return failing.then(
-    () => "none",
-    (error: HoldfastError) => error.code,
-  );
 }
 
 describe("LIB-1 OpenTelemetry", () => {

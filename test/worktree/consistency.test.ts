@@ -13,23 +13,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { isHoldfastError } from "../../src/index.js";
 import { evidenceOf, isRacy } from "../../src/worktree/capture/evidence.js";
 import { readIgnoreRules } from "../../src/worktree/capture/ignore-rules.js";
 import { walk } from "../../src/worktree/capture/walk.js";
+import { codeOf } from "../code-of.js";
 import { openScene, outlineOf, type Scene } from "./scene.js";
 
 let scene: Scene;
 afterEach(() => scene.close());
 
 const staging = (): string[] => readdirSync(join(scene.root, ".holdfast/snapshots/staging"));
-
-async function codeOf(work: Promise<unknown>): Promise<string | null> {
-  return work.then(
-    () => null,
-    (error: unknown) => (isHoldfastError(error) ? error.code : String(error)),
-  );
-}
 
 /** Enough files for the event loop to come in between, where `meddle` is called. */
 function many(): void {

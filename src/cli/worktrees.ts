@@ -41,12 +41,10 @@ export function chooseWorktree(context: Context, worktrees: Worktrees, said = co
   const [only, other] = all;
   if (around !== undefined) return around.worktree_id;
   if (only !== undefined && other === undefined) return only.worktree_id;
+  if (only === undefined)
+    throw invalidArgument("WORKTREE", "there is none yet", "holdfast worktree add NAME --path DIR");
   const names = all.map((each) => each.worktree_id).join(", ");
-  throw invalidArgument(
-    "WORKTREE",
-    all.length === 0 ? "there is none yet" : `say which one: ${names}`,
-    "holdfast worktree list",
-  );
+  throw invalidArgument("WORKTREE", `say which one: ${names}`, "holdfast worktree list");
 }
 
 /** The lease the caller has on the worktree, if any: said, from the environment, or kept for this user and owner. */

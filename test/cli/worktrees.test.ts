@@ -40,6 +40,14 @@ describe("TREE-6, CLI-2: snapshots from the command line", () => {
     expect(await scene.data(["gc"])).toMatchObject({ removed: { folders: 0 } });
   });
 
+  it("CLI-5: where there is no worktree, the next step is to add one", async () => {
+    await scene.data(["worktree", "remove", "main"]);
+    expect(await scene.json(["snapshot"])).toMatchObject({
+      exit: 64,
+      error: { next: ["holdfast worktree add NAME --path DIR"] },
+    });
+  });
+
   it("CLI-4: exit codes 83, 84, 65, 75, 81, 89", async () => {
     const { snapshot_id: id } = await scene.data(["snapshot"]);
     await scene.data(["lock", "acquire", "worktree:main"]);

@@ -111,6 +111,16 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     },
   );
 
+  it("JOB-7: a project's jobs begin by priority also where other projects wait as long", async () => {
+    await using place = new Place(on);
+    const hands = await place.hands();
+    await hands.add({ project: "alpha" });
+    await hands.add({ project: "beta" }, "other");
+    const urgent = await hands.add({ project: "alpha", priority: 5 }, "other");
+    const begun = await hands.turn({ room: 1, has: ["kind:k", "kind:other"] });
+    expect(begun.map(({ job }) => job.id)).toEqual([urgent.id]);
+  });
+
   it("what a run took and what it gives back counts for the turn in the step that settles it", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

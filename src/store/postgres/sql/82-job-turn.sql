@@ -12,7 +12,8 @@ drop function if exists holdfast.job_has_chores(bigint);
 -- whatever flow they are in. Caps of projects only leave some of them out; where the gate of a class closes it ends, since
 -- what a project did not start it is not charged for.
 --
--- As many flows are looked at as jobs are wanted: none behind those can come before them. The flows of `stale` projects,
+-- Of each class and set of needs as many flows are looked at as jobs are wanted, none behind those can come before them, and
+-- with each the other flows of its project, whose jobs may come first. The flows of `stale` projects,
 -- whose states are yet to be put right, are all looked at. Of each flow only its share of the jobs is looked at, unless it
 -- is to be `thorough`. When one behind those could have come before the last that was picked, it `is_cut`.
 -- `freed_cpu` and `freed_io` are over and yet to be counted. `is_all` tells that there is nothing more.
@@ -36,13 +37,17 @@ begin
     greatest(0, coalesce(max(g.cap - g.running) filter (where g.name = 'io') + freed_io, 50)),
     max(g.cap) filter (where g.name = 'each project'), max(g.cap) filter (where g.name = 'maps of each project')
   into most, cpu_room, io_room, each_cap, each_map_cap from holdfast.job_gates g;
-  with found as (
-    select x.flow, x.project, c.name as class, false as is_stale
+  with least_served as (
+    select x.project
     from unnest(job_pick.met) as n (needs), (values ('cpu', cpu_room), ('io', io_room)) as c (name, room),
-      lateral (select y.flow, y.project from holdfast.job_flows y
+      lateral (select y.project from holdfast.job_flows y
         where y.state = 'ready' and y.class = c.name and y.needs = n.needs and y.project <> all (stale)
         order by y.vt, y.flow limit most) as x
     where c.room > 0
+  ), found as (
+    select y.flow, y.project, y.class, false as is_stale
+    from (select distinct l.project from least_served l) as l join holdfast.job_flows y on y.project = l.project
+    where y.state = 'ready' and y.needs = any (job_pick.met) and case y.class when 'cpu' then cpu_room else io_room end > 0
     union all
     select y.flow, y.project, y.class, true
     from unnest(stale) as s (project) join holdfast.job_flows y on y.project = s.project and y.state <> 'idle',

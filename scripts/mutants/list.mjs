@@ -972,6 +972,22 @@ export const MUTANTS = [
     tests: { files: ["test/board/large.test.ts"], only: "BOARD-1" },
   },
   {
+    name: "board-index-files",
+    about: "an issue that a merge brought is on no list, because the index knows nothing of it",
+    file: "src/board/board-files.ts",
+    find: "return index !== null && this.#isOfFiles(index, ids) ? index : this.readAll(tell);",
+    replace: "return index !== null && ids.length >= 0 ? index : this.readAll(tell);",
+    tests: { files: ["test/board/board.test.ts"], only: "a merge or a person has brought" },
+  },
+  {
+    name: "board-unreadable-next",
+    about: "one issue that cannot be read keeps everybody from the next one",
+    file: "src/board/claims.ts",
+    find: "if (isUnreadable(error)) return null;",
+    replace: "",
+    tests: { files: ["test/board/board.test.ts"], only: "keeps nobody from the next one" },
+  },
+  {
     name: "deliverable-guard",
     about: "steps on a deliverable folder do not keep out of each other's way",
     file: "src/deliverable/room.ts",

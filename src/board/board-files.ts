@@ -1,4 +1,5 @@
 /** The board's files as they can be read by anybody: no lock, no store of locks, nothing created. */
+import { existsSync } from "node:fs";
 import type { Documents, StoredDocument } from "../documents/documents.js";
 import { documentPath } from "../documents/names.js";
 import type { Clock } from "../support/clock.js";
@@ -6,6 +7,8 @@ import { type HoldfastError, isHoldfastError } from "../support/errors.js";
 import { type IssueSummary, readIndex, summaryOf } from "./index-file.js";
 import type { Issue, IssueValue } from "./issue.js";
 import { requireIssue } from "./issue-shape.js";
+
+export type TellUnreadable = (id: string, error: HoldfastError) => void;
 
 export class BoardFiles {
   readonly dir: string;
@@ -26,13 +29,28 @@ export class BoardFiles {
     return issueOf(await this.documents.get<IssueValue>(issueDocument(id)), this.dir);
   }
 
-  /** All issues as a list shows them. */
-  async summaries(): Promise<ReadonlyMap<string, IssueSummary>> {
-    return (this.documents.isSettled ? readIndex(this.dir) : null) ?? (await this.readAll());
+  /**
+   * All issues as a list shows them. The index is not believed when it lacks one that has a file, or has one more: a merge
+   * has brought or taken it. The files are listed first, so what is made meanwhile is in the index too.
+   */
+  async summaries(tell?: TellUnreadable): Promise<ReadonlyMap<string, IssueSummary>> {
+    const ids = (await this.documents.list("issues")).map(idOf);
+    const index = this.documents.isSettled ? readIndex(this.dir) : null;
+    return index !== null && this.#isOfFiles(index, ids) ? index : this.readAll(tell);
+  }
+
+  #isOfFiles(index: ReadonlyMap<string, IssueSummary>, ids: readonly string[]): boolean {
+    const known = new Set(ids);
+    return ids.every((id) => index.has(id)) && [...index.keys()].every((id) => known.has(id) || this.isTaken(id));
+  }
+
+  /** Whether a file has this id, readable or not. */
+  isTaken(id: string): boolean {
+    return existsSync(documentPath(this.dir, issueDocument(id)));
   }
 
   /** From the issues themselves. One bad file does not hide all others; `tell` hears of it, and so does who shows it. */
-  async readAll(tell: (id: string, error: HoldfastError) => void = () => undefined) {
+  async readAll(tell: TellUnreadable = () => undefined): Promise<ReadonlyMap<string, IssueSummary>> {
     const issues = new Map<string, IssueSummary>();
     for (const document of await this.documents.list("issues")) {
       const id = idOf(document);
@@ -48,7 +66,8 @@ export class BoardFiles {
   }
 }
 
-function isUnreadable(error: unknown): error is HoldfastError {
+/** Whether it says that a document cannot be read, or not by this version. */
+export function isUnreadable(error: unknown): error is HoldfastError {
   return isHoldfastError(error, "E_STORE_CORRUPT") || isHoldfastError(error, "E_FORMAT_UNSUPPORTED");
 }
 

@@ -9,7 +9,7 @@ import type { BoardEvent } from "./events.js";
 import { type BoardExport, exportBoard } from "./export.js";
 import type { Gate, GateRun } from "./gate.js";
 import { lastRun, listGates, requireGate } from "./gate-files.js";
-import type { IssueSummary } from "./index-file.js";
+import { compareIds, type IssueSummary } from "./index-file.js";
 import {
   type GateState,
   type Issue,
@@ -47,9 +47,11 @@ export class BoardReader implements AsyncDisposable {
   /** Issues a page at a time. Takes no lock and creates no files. */
   async list(query: IssueQuery = {}): Promise<IssuePage> {
     checkQuery(query);
-    const issues = await this.#files.summaries();
+    const unreadable: string[] = [];
+    const issues = await this.#files.summaries((id) => unreadable.push(id));
     const found = query.text === undefined ? null : await this.#withText(issues, query.text.toLowerCase());
-    return select(issues, query, ({ id }) => found === null || found.has(id));
+    const page = select(issues, query, ({ id }) => found === null || found.has(id));
+    return { ...page, unreadable: unreadable.sort(compareIds) };
   }
 
   /** Resolves when the issue has one of these states; without any, when it is closed. Rejects with the signal's reason. */

@@ -12,6 +12,7 @@ import type { Grant } from "../lock/grant.js";
 import { isExpired } from "../lock/profile.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { lifeOfProcess, thisMachine } from "../support/machine.js";
+import { isUnreadable } from "./board-files.js";
 import type { BoardStore, EndOptions } from "./board-store.js";
 import type { IssueSummary } from "./index-file.js";
 import { type Issue, type IssueState, isClosed, issueKey, notFound } from "./issue.js";
@@ -109,8 +110,7 @@ function hasDied({ proof, renewedAt }: Grant): boolean {
 }
 
 async function tryClaim(board: BoardStore, commit: Commit, id: string, options: NextOptions): Promise<Claimed | null> {
-  const plain: Around = async (write) => write();
-  if (!(await commit(plain, (tx) => canBegin(board, tx, id)))) return null;
+  if (!(await canBegin(board, id))) return null;
   let lease: Lease;
   try {
     const { ttl, pid, keepToken } = options;
@@ -129,13 +129,21 @@ async function tryClaim(board: BoardStore, commit: Commit, id: string, options: 
   }));
 }
 
-function canBegin(board: BoardStore, tx: Transaction, id: string): boolean {
-  const issue = board.find(tx, id);
+/** Under the guard, by the files themselves. One that cannot be read is passed over: it must not stop all others. */
+async function canBegin(board: BoardStore, id: string): Promise<boolean> {
+  const issue = await readable(board, id);
   if (issue === null || (issue.state !== "ready" && issue.state !== "in_progress")) return false;
-  return issue.dependencies.every((each) => {
-    const dependency = board.find(tx, each);
-    return dependency !== null && isClosed(dependency);
-  });
+  const dependencies = await Promise.all(issue.dependencies.map((each) => readable(board, each)));
+  return dependencies.every((dependency) => dependency !== null && isClosed(dependency));
+}
+
+async function readable(board: BoardStore, id: string): Promise<Issue | null> {
+  try {
+    return await board.read(id);
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
 }
 
 /** Gives a claim back. The issue becomes `ready` again unless another state is given. */

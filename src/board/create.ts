@@ -80,7 +80,7 @@ function takeIds(board: BoardStore, tx: Transaction, count: number): string[] {
   const ids: string[] = [];
   while (ids.length < count) {
     last += 1;
-    if (board.find(tx, String(last)) === null) ids.push(String(last));
+    if (!board.isTaken(String(last))) ids.push(String(last));
   }
   tx.put("board", { last_id: last });
   return ids;

@@ -31,6 +31,8 @@ export interface IssuePage {
   readonly next: string | null;
   /** How many there are in all. */
   readonly total: number;
+  /** Issues, of whatever kind, that are on no page because their files cannot be read: a conflict of git, for example. */
+  readonly unreadable: readonly string[];
 }
 
 export function checkQuery({ state = [], sort, limit, text }: IssueQuery): void {
@@ -46,7 +48,7 @@ export function select(
   issues: ReadonlyMap<string, IssueSummary>,
   query: IssueQuery,
   hasText: (issue: IssueSummary) => boolean,
-): IssuePage {
+): Omit<IssuePage, "unreadable"> {
   const { state = [], labels = [], assignee, ready = false, limit = 100, after } = query;
   const order = orderBy(query.sort ?? "id");
   const chosen = [...issues.values()]

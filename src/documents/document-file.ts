@@ -9,6 +9,7 @@ import { HoldfastError, ioError } from "../support/errors.js";
 import { exchangeFiles } from "../support/exchange-files.js";
 
 const DOCUMENT_SCHEMA = 1;
+const CONFLICT = /^<{7} .*^={7}$.*^>{7} /ms;
 
 type Value = { readonly [name: string]: unknown };
 
@@ -30,7 +31,7 @@ export function decodeDocument<V extends object>(id: string, text: string, path:
   try {
     found = JSON.parse(text);
   } catch (cause) {
-    throw corruptDocument(path, "it is no JSON", cause);
+    throw corruptDocument(path, CONFLICT.test(text) ? "git has left a conflict in it" : "it is no JSON", cause);
   }
   if (typeof found !== "object" || found === null || Array.isArray(found))
     throw corruptDocument(path, "it is no object");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Board } from "../../src/board/board.js";
@@ -34,7 +34,7 @@ describe("the board", () => {
 
   it("BOARD-2 looking creates nothing, not even a folder", async () => {
     const before = filesIn(place.root);
-    expect(await board.list()).toEqual({ issues: [], next: null, total: 0 });
+    expect(await board.list()).toEqual({ issues: [], next: null, total: 0, unreadable: [] });
     expect(await board.next()).toBeNull();
     expect(await board.gates()).toEqual([]);
     await expect(board.get("1")).rejects.toMatchObject({ code: "E_NOT_FOUND" });
@@ -428,6 +428,45 @@ describe("the board", () => {
     expect(refused).toMatchObject({ code: "E_STORE_CORRUPT" });
     expect(readFileSync(refused.details.quarantined, "utf8")).toBe("<<<<<<< ours");
     expect(await board.add({ title: "c" })).toMatchObject({ id: "3" });
+  });
+
+  it("BOARD-1 issues that a merge or a person has brought, renamed or taken are seen, though the index fits its events", async () => {
+    for (const title of ["a", "b"]) await board.add({ title });
+    copyFileSync(join(place.dir, "issues", "1.json"), join(place.dir, "issues", "40.json"));
+    renameSync(join(place.dir, "issues", "2.json"), join(place.dir, "issues", "50.json"));
+    expect(readIndex(place.dir)?.size).toBe(2);
+    expect((await board.list()).issues.map(({ id, title }) => id + title)).toEqual(["1a", "40a", "50b"]);
+    rmSync(join(place.dir, "issues", "1.json"));
+    expect(await board.claimNext()).toMatchObject({ issue: { id: "40" } });
+  });
+
+  it("BOARD-8 an issue with a conflict of git is told of by lists, left where it is, and listed again when it is mended", async () => {
+    for (const title of ["a", "b"]) await board.add({ title });
+    const path = join(place.dir, "issues", "1.json");
+    const text = readFileSync(path, "utf8");
+    const conflict = `<<<<<<< HEAD\n${text}=======\n${text}>>>>>>> theirs\n`;
+    writeFileSync(path, conflict);
+    for (const name of ["index", "board"]) rmSync(join(place.dir, `${name}.json`));
+    await expect(board.get("1")).rejects.toMatchObject({ details: { why: "git has left a conflict in it" } });
+    expect(await board.add({ title: "c" })).toMatchObject({ id: "3" });
+    expect(await board.list()).toMatchObject({ issues: [{ id: "2" }, { id: "3" }], total: 2, unreadable: ["1"] });
+    expect(readFileSync(path, "utf8")).toBe(conflict);
+    writeFileSync(path, text);
+    expect(await board.list()).toMatchObject({ issues: [{ id: "1" }, {}, {}], total: 3, unreadable: [] });
+  });
+
+  it.each([
+    ["1", "<<<<<<<"],
+    ["2", "<<<<<<<"],
+    ["2", '{"schema_version":1,"revision":1}'],
+  ])("BOARD-5 an issue that cannot be read (%s: %s) keeps nobody from the next one", async (id, garbage) => {
+    for (const title of ["a", "needs a", "c"]) await board.add({ title });
+    await board.addDependency("2", "1");
+    await board.close("1");
+    const path = join(place.dir, "issues", `${id}.json`);
+    writeFileSync(path, garbage);
+    expect(await board.claimNext()).toMatchObject({ issue: { id: "3" } });
+    expect(readFileSync(path, "utf8")).toBe(garbage);
   });
 
   it("no id is given twice, also when the counter knows nothing of an issue", async () => {

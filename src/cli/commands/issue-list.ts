@@ -1,22 +1,23 @@
 /** `holdfast issue list`. */
-import type { IssueQuery, IssueSort, IssueState } from "../../board/board.js";
+import type { IssuePage, IssueQuery, IssueSort, IssueState } from "../../board/board.js";
 import { readTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
 import { issueTable } from "../issue-text.js";
+import { count } from "../text.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const page = await readTheBoard(context).list(queryOf(context));
-  const { issues, next, total } = page;
-  return {
-    data: page,
-    text: (screen) => issueTable(issues, screen),
-    notes:
-      issues.length === 0
-        ? ["no issues"]
-        : next === null
-          ? []
-          : [`${issues.length} of ${total}; more: the same with --after ${next}`],
-  };
+  return { data: page, text: (screen) => issueTable(page.issues, screen), notes: notesOn(page) };
+}
+
+function notesOn({ issues, next, total, unreadable }: IssuePage): string[] {
+  const notes = issues.length === 0 ? ["no issues"] : [];
+  if (next !== null) notes.push(`${issues.length} of ${total}; more: the same with --after ${next}`);
+  if (unreadable.length > 0)
+    notes.push(
+      `left out, because ${count(unreadable.length, "file")} cannot be read: ${unreadable.join(", ")}; see holdfast doctor`,
+    );
+  return notes;
 }
 
 function queryOf({ flags }: Context): IssueQuery {

@@ -30,6 +30,7 @@ export const issueList = defineTool({
     });
     const lines = page.issues.length === 0 ? ["No issues."] : page.issues.map((issue) => `- ${issueLine(issue)}`);
     if (page.next !== null) lines.push(`${page.total} in all: issue_list with after ${JSON.stringify(page.next)}.`);
+    if (page.unreadable.length > 0) lines.push(`Left out, because they cannot be read: ${page.unreadable.join(", ")}.`);
     return { data: { issues: page.issues, total: page.total, next: page.next }, text: lines.join("\n") };
   },
 });

@@ -988,6 +988,22 @@ export const MUTANTS = [
     tests: { files: ["test/board/board.test.ts"], only: "keeps nobody from the next one" },
   },
   {
+    name: "run-stage-stopped",
+    about: "a command is started although the run was stopped while its stage was made",
+    file: "src/runtime/run-command.ts",
+    find: "  const command = async (cwd: string): Promise<boolean> => {\n    desk.stopped.throwIfAborted();",
+    replace: "  const command = async (cwd: string): Promise<boolean> => {",
+    tests: cli("publish", "while the copy is made"),
+  },
+  {
+    name: "copy-stopped",
+    about: "a tree is copied to its end although nobody wants it any more",
+    file: "src/publish/copy-tree.ts",
+    find: "filter: () => signal?.aborted !== true,",
+    replace: "",
+    tests: cli("publish", "while the copy is made"),
+  },
+  {
     name: "deliverable-guard",
     about: "steps on a deliverable folder do not keep out of each other's way",
     file: "src/deliverable/room.ts",

@@ -4,8 +4,11 @@ import { cp } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { invalidArgument, ioError } from "../support/errors.js";
 
-/** Contents, modes, times, links as they are. `E_INVALID_ARGUMENT` when one lies inside the other, `E_IO`. */
-export async function copyTree(from: string, into: string): Promise<void> {
+/**
+ * Contents, modes, times, links as they are, until the signal aborts. `E_INVALID_ARGUMENT` when one lies inside the other,
+ * `E_IO`.
+ */
+export async function copyTree(from: string, into: string, signal: AbortSignal | null): Promise<void> {
   try {
     if (!statSync(from).isDirectory()) throw invalidArgument("from", `${from} is no folder`);
     if (isInside(realpathSync.native(into), realpathSync.native(from)))
@@ -15,9 +18,12 @@ export async function copyTree(from: string, into: string): Promise<void> {
       preserveTimestamps: true,
       verbatimSymlinks: true,
       mode: constants.COPYFILE_FICLONE,
+      filter: () => signal?.aborted !== true,
     });
+    signal?.throwIfAborted();
     chmodSync(into, statSync(from).mode & 0o7777);
   } catch (error) {
+    signal?.throwIfAborted();
     throw notCopyable(error as NodeJS.ErrnoException, from, into) ?? ioError(error, "copy", from);
   }
 }

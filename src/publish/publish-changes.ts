@@ -49,7 +49,7 @@ export async function publishChanges(
         rootBefore = rootEvidence(original);
         before = await evidenceOf(original);
         const beganMs = Date.now();
-        if (existsSync(original)) await copyTree(original, stage.path);
+        if (existsSync(original)) await copyTree(original, stage.path, stage.signal);
         const copying = { beganMs, endedMs: Date.now() };
         await assertUnchanged();
         if (await work(stage.path)) changes = await compareTrees(original, stage.path, copying);

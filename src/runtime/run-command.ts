@@ -49,8 +49,11 @@ export interface RunRequest {
   readonly env: NodeJS.ProcessEnv;
   /** Waits for what the command leaves running instead of ending it. */
   readonly linger: boolean;
-  /** Does something around the command while the locks are held. What it throws is thrown, after the locks are back. */
-  readonly around?: ((lease: Lease, command: StagedCommand) => Promise<void>) | undefined;
+  /**
+   * Does something around the command while the locks are held. What it throws is thrown, after the locks are back.
+   * `stopped` aborts when a signal ends the run before its command was started.
+   */
+  readonly around?: ((lease: Lease, command: StagedCommand, stopped: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Runs the command in a folder of its own. True when it ended well and the lease is still held. */
@@ -96,10 +99,12 @@ async function runUnder(lease: Lease, holdfast: Holdfast, request: RunRequest, d
   desk.stopped.throwIfAborted();
   if (request.around === undefined) return finish(await commandUnder(lease, holdfast, request, desk), lease);
   let course: Course | null = null;
-  await request.around(lease, async (cwd) => {
+  const command = async (cwd: string): Promise<boolean> => {
+    desk.stopped.throwIfAborted();
     course = await commandUnder(lease, holdfast, request, desk, cwd);
     return course.isGone && course.lost === null && course.end.exitCode === 0;
-  });
+  };
+  await request.around(lease, command, desk.stopped);
   if (course === null) throw new RangeError("the command was not run");
   return finish(course, lease);
 }

@@ -126,4 +126,47 @@ describe("run --stage", PATIENTLY, () => {
     expect(readdirSync(scene.path("work/dir")).sort()).toEqual(["changed", "gone", "same"]);
     expect(readdirSync(scene.path("work"))).toEqual(["dir"]);
   });
+
+  it.each(["before", "after"])(
+    "RUN-1 FENCE-6 a signal that comes while the copy is made (%s) ends the run: the command is not started",
+    async (moment) => {
+      await using scene = new RunScene();
+      fill(scene, "work/dir", Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`file${at}`, ""])));
+      writeFileSync(scene.path("signal-at-copy.cjs"), SIGNAL_AT_COPY);
+      const env = { MOMENT: moment, NODE_OPTIONS: `--require ${scene.path("signal-at-copy.cjs")}` };
+      const run = scene.run(["--stage", "work/dir", "site"], "touch ../../../ran; rm *", { env });
+      expect([await run.finished, run.out, run.err]).toEqual([143, moment === "before" ? "" : "copied 70", ""]);
+      expect(scene.has("ran")).toBe(false);
+      expect(readdirSync(scene.path("work"))).toEqual(["dir"]);
+      expect((await (await scene.open()).inspect("site")).state).toBe("free");
+    },
+  );
 });
+
+/** SIGTERM reaches the process just before a tree is copied, or when it was and is compared with the original. */
+const SIGNAL_AT_COPY = `
+const fs = require("node:fs");
+const timers = require("node:timers/promises");
+const { cp } = fs.promises;
+const { setImmediate } = timers;
+const signalled = async () => {
+  const awake = setInterval(() => undefined, 1_000);
+  const heard = new Promise((resolve) => process.once("SIGTERM", resolve));
+  process.kill(process.pid, "SIGTERM");
+  await heard;
+  clearInterval(awake);
+};
+fs.promises.cp = async (from, into, options) => {
+  if (process.env.MOMENT === "before") await signalled();
+  await cp(from, into, options);
+  const copied = fs.existsSync(into) ? fs.readdirSync(into).length : 0;
+  if (copied > 0) process.stdout.write("copied " + copied);
+  timers.setImmediate = async () => {
+    timers.setImmediate = setImmediate;
+    require("node:module").syncBuiltinESMExports();
+    await signalled();
+  };
+  require("node:module").syncBuiltinESMExports();
+};
+require("node:module").syncBuiltinESMExports();
+`;

@@ -24,13 +24,18 @@ export async function run(context: Context): Promise<Outcome> {
   const ttl = flags.text("ttl");
   const progress = openProgress(screen);
   try {
-    const { manifest, replaced } = await publish(publisher, target, (stage) => copyTree(from, stage.path), {
-      onProgress: ({ phase, files, bytes }) => progress.show(`${phase}: ${count(files, "file")}, ${size(bytes)}`),
-      signal: context.signal,
-      ...(root === null ? {} : { workspace: root }),
-      ...(wait === undefined ? {} : { wait: wait as `${number}s` }),
-      ...(ttl === undefined ? {} : { ttl: ttl as `${number}s` }),
-    });
+    const { manifest, replaced } = await publish(
+      publisher,
+      target,
+      (stage) => copyTree(from, stage.path, stage.signal),
+      {
+        onProgress: ({ phase, files, bytes }) => progress.show(`${phase}: ${count(files, "file")}, ${size(bytes)}`),
+        signal: context.signal,
+        ...(root === null ? {} : { workspace: root }),
+        ...(wait === undefined ? {} : { wait: wait as `${number}s` }),
+        ...(ttl === undefined ? {} : { ttl: ttl as `${number}s` }),
+      },
+    );
     return {
       data: { manifest, replaced },
       text: () =>

@@ -24,10 +24,10 @@ export async function run(context: Context): Promise<Outcome> {
   try {
     const stage = flags.text("stage");
     let staged: ChangesOutcome | null = null;
-    const around = async (lease: Lease, command: StagedCommand): Promise<void> => {
+    const around = async (lease: Lease, command: StagedCommand, signal: AbortSignal): Promise<void> => {
       const { publishChanges } = await import("../../publish/publish-changes.js");
       const { root } = context.workspace();
-      const options = root === null ? {} : { workspace: root };
+      const options = { signal, ...(root === null ? {} : { workspace: root }) };
       staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
     };
     const outcome = await runCommand({

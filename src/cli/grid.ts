@@ -1,5 +1,6 @@
 /** Tables that fit the terminal: columns are left out, then cells shortened, before a line would break. */
 import type { Screen } from "./screen.js";
+import { cut, fitting, widthOf } from "./text-width.js";
 
 export interface Column<Row> {
   readonly title: string;
@@ -27,7 +28,7 @@ export function grid<Row>(
   if (rows.length === 0) return "";
   const cells = new Map(columns.map((column) => [column, rows.map((row) => column.cell(row))]));
   const natural = (column: Column<Row>): number =>
-    Math.max(column.title.length, ...(cells.get(column) ?? []).map((cell) => cell.length));
+    Math.max(column.title.length, ...(cells.get(column) ?? []).map(widthOf));
   const shown = chooseColumns(columns, natural, width - indent);
   const widths = shrink(shown, natural, width - indent);
   const line = (texts: readonly string[]): string =>
@@ -36,8 +37,9 @@ export function grid<Row>(
       texts
         .map((text, at) => {
           const room = widths[at] ?? 0;
-          const cut = shorten(text, room, shown[at]?.isProse === true);
-          return shown[at]?.align === "right" ? cut.padStart(room) : cut.padEnd(room);
+          const short = shorten(text, room, shown[at]?.isProse === true);
+          const rest = " ".repeat(Math.max(0, room - widthOf(short)));
+          return shown[at]?.align === "right" ? rest + short : short + rest;
         })
         .join(" ".repeat(GAP))
     ).trimEnd();
@@ -82,8 +84,7 @@ function good<Row>(column: Column<Row>): number {
 }
 
 function shorten(text: string, room: number, isProse: boolean): string {
-  if (text.length <= room) return text;
-  if (room <= 1) return "…".slice(0, room);
-  const tail = isProse ? 0 : Math.floor((room - 1) / 2);
-  return `${text.slice(0, room - 1 - tail)}…${tail === 0 ? "" : text.slice(-tail)}`;
+  if (isProse || room <= 2 || widthOf(text) <= room) return cut(text, room);
+  const tail = fitting(text, Math.floor((room - 1) / 2), "end");
+  return `${fitting(text, room - 1 - widthOf(tail))}…${tail}`;
 }

@@ -3,6 +3,7 @@ import type { SnapshotInfo } from "../worktree/descriptor.js";
 import { clockTime } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { size } from "./text.js";
+import { cut, widthOf } from "./text-width.js";
 
 /** `heads` are the snapshots that worktrees stand on, by id. */
 export function historyText(
@@ -79,6 +80,5 @@ const GOOD_NOTE = 24;
 function noteOf({ note }: SnapshotInfo, room: number): string {
   const [first = ""] = note.split("\n");
   const shown = first.replaceAll(/\p{Cc}/gu, " ");
-  if (shown.length <= room) return shown;
-  return room < LEAST_NOTE ? "" : `${shown.slice(0, room - 1)}…`;
+  return widthOf(shown) > room && room < LEAST_NOTE ? "" : cut(shown, room);
 }

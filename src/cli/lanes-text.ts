@@ -3,6 +3,7 @@ import type { JobRecord, Lane, Lanes } from "../jobs/index.js";
 import { type Column, grid } from "./grid.js";
 import { clockTime, secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
+import { cut } from "./text-width.js";
 
 /** Nothing is counted further than this: src/jobs/steps/lanes.ts. */
 const COUNTED = 1_000;
@@ -20,15 +21,14 @@ const RUNS: readonly Column<JobRecord>[] = [
 /** Runs of all projects stand in the same columns, each under its project. */
 export function lanesPicture(all: Lanes, screen: Pick<Screen, "width" | "paint">): string[] {
   const { lanes, more } = all;
-  const cut = (text: string): string => (text.length <= screen.width ? text : `${text.slice(0, screen.width - 1)}…`);
   const title = `${clockTime(new Date().toISOString())}  ${totals(all)} (Ctrl-C ends)`;
   const runs = lanes.flatMap((lane) => lane.runs);
   const [heading, ...lines] = grid(RUNS, runs, screen, INDENT).split("\n");
-  const picture = [screen.paint("bold", cut(title)), ""];
+  const picture = [screen.paint("bold", cut(title, screen.width)), ""];
   if (lanes.length === 0) return [...picture, "nothing to do"];
   if (runs.length > 0) picture.push(heading ?? "");
   for (const lane of lanes)
-    picture.push(paintedLane(lane, cut(laneText(lane)), screen), ...lines.splice(0, lane.runs.length));
+    picture.push(paintedLane(lane, cut(laneText(lane), screen.width), screen), ...lines.splice(0, lane.runs.length));
   return more === 0 ? picture : [...picture, `and ${more} more projects`];
 }
 

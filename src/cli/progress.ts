@@ -1,5 +1,6 @@
 /** One line on the terminal that is written over while something long goes on; nothing elsewhere. */
 import { harmless, type Screen } from "./screen.js";
+import { fitting } from "./text-width.js";
 
 const EVERY_MS = 100;
 
@@ -18,7 +19,7 @@ export function openProgress({ json, quiet }: Screen): Progress {
       if (!isOn || performance.now() - shownAt < EVERY_MS) return;
       shownAt = performance.now();
       isShown = true;
-      process.stderr.write(`\r\u001b[2K${harmless(text).slice(0, (process.stderr.columns || 80) - 1)}`);
+      process.stderr.write(`\r\u001b[2K${fitting(harmless(text), (process.stderr.columns || 80) - 1)}`);
     },
     end() {
       if (isShown) process.stderr.write("\r\u001b[2K");

@@ -36,4 +36,17 @@ describe("a table", () => {
     for (const width of [18, 19, 24, 30, 36])
       for (const line of lines(width)) expect(line.length).toBeLessThanOrEqual(width);
   });
+
+  it("counts places of the line, not letters: wide ones take two and combining ones none", () => {
+    const about = ["日本語のタイトル", "e\u0301te\u0301 👍", "plain"];
+    const rows = about.map((text) => ({ ...ROW, about: text }));
+    const table = (width: number) => grid(COLUMNS, rows, { width, paint: (_, text) => text }).split("\n");
+    expect(table(80).slice(1)).toEqual([
+      "project:alpha/map:one/sketch:9  日本語のタイトル  1794810788272",
+      "project:alpha/map:one/sketch:9  e\u0301te\u0301 👍            1794810788272",
+      "project:alpha/map:one/sketch:9  plain             1794810788272",
+    ]);
+    expect(table(22)[1]).toBe("project…etch:9  日本…");
+    expect(lines(24, { ...ROW, key: "鍵".repeat(20) })[1]).toMatch(/^鍵+…鍵+ {2,3}what/);
+  });
 });

@@ -988,6 +988,14 @@ export const MUTANTS = [
     tests: { files: ["test/board/board.test.ts"], only: "keeps nobody from the next one" },
   },
   {
+    name: "cli-memory-store",
+    about: "a command takes locks in a store that ends with it",
+    file: "src/workspace/find.ts",
+    find: 'if (!store.startsWith("memory:")) return store;',
+    replace: "if (store.length > 0) return store;",
+    tests: cli("workspace", "ends with the command"),
+  },
+  {
     name: "run-stage-stopped",
     about: "a command is started although the run was stopped while its stage was made",
     file: "src/runtime/run-command.ts",
@@ -1002,6 +1010,14 @@ export const MUTANTS = [
     find: "filter: () => signal?.aborted !== true,",
     replace: "",
     tests: cli("publish", "while the copy is made"),
+  },
+  {
+    name: "cli-empty-word",
+    about: "publish to a variable that was not set replaces the folder one is in",
+    file: "src/cli/parse.ts",
+    find: 'if (word === "") throw usage(row, name, "is empty");',
+    replace: "",
+    tests: cli("parse", "publish"),
   },
   {
     name: "deliverable-guard",

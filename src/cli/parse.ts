@@ -73,7 +73,7 @@ function placeArguments(row: CommandRow, words: readonly string[]): Map<string, 
   for (const arg of row.args ?? []) {
     const own = arg.many ? left.splice(0) : left.splice(0, 1);
     if (own.length === 0 && arg.optional !== true) throw usage(row, arg.name, "is missing");
-    for (const word of own) checkChoice(row, arg, word);
+    for (const word of own) checkWord(row, arg, word);
     placed.set(arg.name, own);
   }
   const [extra] = left;
@@ -81,7 +81,9 @@ function placeArguments(row: CommandRow, words: readonly string[]): Map<string, 
   return placed;
 }
 
-function checkChoice(row: CommandRow, { name, choices }: ArgumentRow, word: string): void {
+/** An empty word is a variable that was not set: as a path it would mean the folder one is in. */
+function checkWord(row: CommandRow, { name, choices }: ArgumentRow, word: string): void {
+  if (word === "") throw usage(row, name, "is empty");
   if (choices !== undefined && !choices.includes(word))
     throw usage(row, name, `${JSON.stringify(word)} is none of ${choices.join(", ")}`);
 }

@@ -40,13 +40,13 @@ export interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** `E_CONFIG` when there is no workspace and no store was named. */
+/** `E_CONFIG` when there is no workspace and no store was named, or one that only a process sees. */
 export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {
   const named = said.store ?? notEmpty(env.HOLDFAST_STORE);
   const at = rootOf(said, cwd, env, named !== undefined);
   const config = at === null ? {} : readConfig(at.root);
   const ownerSaid = said.owner ?? notEmpty(env.HOLDFAST_OWNER);
-  const store = storeOf(named, cwd, at?.root ?? null, config);
+  const store = requireShared(storeOf(named, cwd, at?.root ?? null, config));
   return {
     root: at?.root ?? null,
     store,
@@ -113,6 +113,15 @@ function storeOf(named: string | undefined, cwd: string, root: string | null, co
   if (named !== undefined) return absolute(named, cwd);
   if (config.store !== undefined) return absolute(config.store, root ?? cwd);
   return `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`;
+}
+
+/** What a process keeps in its memory ends with it: a lock that a command took there would look taken, and be nobody's. */
+function requireShared(store: string): string {
+  if (!store.startsWith("memory:")) return store;
+  throw new HoldfastError("E_CONFIG", `nobody else would see the locks in ${store}: it ends with the command`, {
+    details: { field: "store" },
+    next: ["Use sqlite:PATH, file:DIR or postgres://…."],
+  });
 }
 
 /** A relative path means one place, wherever the command is given. */

@@ -11,10 +11,10 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { fstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { createSynced, removeQuietly, syncFolder } from "../support/durable-file.js";
-import { ioError } from "../support/errors.js";
+import { HoldfastError, ioError } from "../support/errors.js";
 import { ifReadable } from "../support/readable.js";
 
 const TOKEN_SCHEMA = 1;
@@ -95,10 +95,29 @@ export function allTokens(env: NodeJS.ProcessEnv, store: string): readonly Found
   return namesIn(dir).flatMap((name) => readToken(join(dir, name)) ?? []);
 }
 
-/** Where what one user keeps for later lies: XDG_STATE_HOME or ~/.local/state. */
+/** Where what one user keeps for later lies: XDG_STATE_HOME or ~/.local/state. `E_CONFIG` for a user without a home. */
 export function stateFolder(env: NodeJS.ProcessEnv): string {
   const said = env.XDG_STATE_HOME;
-  return said !== undefined && isAbsolute(said) ? said : join(homedir(), ".local", "state");
+  if (said !== undefined && isAbsolute(said)) return said;
+  const home = [homedir, () => userInfo().homedir].map(orNone).find(isAbsolute);
+  if (home !== undefined) return join(home, ".local", "state");
+  throw new HoldfastError(
+    "E_CONFIG",
+    "there is no place for your lease tokens: HOME is not set, and you have no home",
+    {
+      details: { field: "XDG_STATE_HOME" },
+      next: ["Set XDG_STATE_HOME to a folder that is yours alone."],
+    },
+  );
+}
+
+/** The system throws for a user it does not know, as there are in containers. An empty HOME is none, either. */
+function orNone(ask: () => string): string {
+  try {
+    return ask();
+  } catch {
+    return "";
+  }
 }
 
 /** Names a store or an owner in the name of a file. */

@@ -1,6 +1,6 @@
 /** CLI-3: a detached grant is found again by its user and owner, and by nobody else, whatever was killed whenever. */
 import { spawn } from "node:child_process";
-import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Json, openScene, type Scene } from "./command.js";
@@ -67,6 +67,22 @@ describe("CLI-3: tokens", () => {
       await scene.data(["lock", "acquire", "users"], nobody);
       expect((await scene.json(["lock", "release", "users"], { env })).exit).toBe(81);
       expect((await scene.json(["lock", "release", "users"], nobody)).exit).toBe(0);
+    },
+  );
+
+  it.skipIf(process.getuid?.() !== 0)(
+    "are left lying in no folder one happens to be in, for want of a home",
+    async ({ skip }) => {
+      const homeless = { uid: 1_234_567, cwd: join(scene.dir, "anywhere"), env: { HOME: "", XDG_STATE_HOME: "" } };
+      mkdirSync(homeless.cwd);
+      for (const path of [scene.dir, homeless.cwd]) chmodSync(path, 0o777);
+      if ((await scene.run(["--version"], homeless)).exit !== 0) skip();
+      const refused = await scene.json(["lock", "acquire", "k", "--store", "file:store"], homeless);
+      expect(refused).toMatchObject({
+        exit: 78,
+        error: { code: "E_CONFIG", next: [expect.stringContaining("XDG_STATE_HOME")] },
+      });
+      expect(readdirSync(homeless.cwd)).not.toContain(".local");
     },
   );
 

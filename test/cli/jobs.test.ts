@@ -66,6 +66,17 @@ describe("JOB-7: jobs as commands", () => {
     expect({ exit, data: JSON.parse(stdout).data }).toEqual({ exit: 0, data: { worker: expect.any(String) } });
   });
 
+  it("a mistyped mode does not become part of the key", async () => {
+    const words = (lock: string) => ["job", "add", "edit", "--project", "beta", "--lock", lock];
+    expect(await scene.json(words("project:beta:wrte"))).toMatchObject({
+      exit: 64,
+      error: { message: expect.stringContaining("did you mean write?") },
+    });
+    const { job } = await scene.data(words("project:beta/map:road"));
+    expect(job.locks).toEqual([{ resource: "project:beta/map:road", mode: "write" }]);
+    await scene.data(["job", "cancel", String(job.id)]);
+  });
+
   it("JOB-2: caps come from the configuration and from `project set`", async () => {
     const set = await scene.data(["project", "set", "alpha", "--cap", "2", "--map-cap", "1", "--weight", "1.5"]);
     expect(set.project).toMatchObject({ project: "alpha", cap: 2, map_cap: 1, weight: 1.5, running: 0 });

@@ -27,6 +27,7 @@ describe("words", () => {
 
   it("behind -- are no flags", () => {
     expect(parse(["lock", "status", "--", "--odd"], TABLE).args.get("KEY")).toEqual(["--odd"]);
+    expect(parse(["run", "k", "--", "echo", ""], TABLE).rest).toEqual(["echo", ""]);
   });
 
   it("--wait 0 is a duration too, and times may be said as how long ago, or in how long", () => {
@@ -46,6 +47,7 @@ describe("words", () => {
 describe("CLI-4: usage errors", () => {
   it.each([
     [["lock", "acquire"], "KEY: is missing", "holdfast lock acquire --help"],
+    [["publish", "", "--from", "build"], "TARGET: is empty", "holdfast publish --help"],
     [["lock", "status", "a", "b"], '"b": is one word too many', "holdfast lock status --help"],
     [
       ["lock", "acquire", "a", "--tll", "3s"],

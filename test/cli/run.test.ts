@@ -75,10 +75,10 @@ describe("run", PATIENTLY, () => {
     await using scene = new RunScene();
     const locked = scene.path("locked");
     mkdirSync(locked, { mode: 0o000 });
-    chmodSync(scene.dir, 0o755);
+    chmodSync(scene.dir, 0o777);
     const asUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const holdfast = (...words: string[]) =>
-      spawnSync(process.execPath, [MAIN, "--store", "memory:path", ...words], {
+      spawnSync(process.execPath, [MAIN, "--store", `file:${scene.path("store")}`, ...words], {
         ...asUser,
         cwd: "/",
         env: { PATH: `${locked}:${process.env.PATH}` },

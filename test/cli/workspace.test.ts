@@ -67,6 +67,16 @@ describe("CLI-1: which workspace, store and owner", () => {
     expect(error.next).toEqual(["holdfast init --root /nowhere"]);
   });
 
+  it("is no store that ends with the command, wherever it is named", () => {
+    const root = place("memory", { store: "memory:here" });
+    for (const env of [{ HOLDFAST_STORE: "memory:x" }, {}])
+      expect(refusal(() => findWorkspace({}, { cwd: root, env }))).toMatchObject({
+        code: "E_CONFIG",
+        message: expect.stringContaining("ends with the command"),
+      });
+    expect(refusal(() => findWorkspace({ store: "memory:x" }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
+  });
+
   it("is not the folder of a deliverable, which has a .holdfast/ too", () => {
     const inside = join(place("outer"), "DEL-1");
     mkdirSync(join(inside, ".holdfast"), { recursive: true });

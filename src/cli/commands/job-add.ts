@@ -4,6 +4,7 @@ import { MODES } from "../../lock/mode.js";
 import { invalidArgument } from "../../support/errors.js";
 import type { Context, Outcome } from "../context.js";
 import { jobOutcome, openTheJobs } from "../jobs.js";
+import { nearest } from "../nearest.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const [payload, options] = [payloadOf(context), optionsOf(context)];
@@ -36,10 +37,20 @@ function optionsOf({ flags, rest }: Context): EnqueueOptions {
   };
 }
 
-/** `KEY:MODE`; a key has colons too, so what stands behind the last one counts only when it is a mode. */
+/**
+ * `KEY:MODE`; a key has colons too, so what stands behind the last one counts only when it is a mode. A mistyped one behind
+ * `kind:id` must not become part of the key: the job would hold something else than what it works on.
+ */
 function lockOf(text: string): JobLock {
   const at = text.lastIndexOf(":");
-  const mode = MODES.find((each) => each === text.slice(at + 1));
+  const last = text.slice(at + 1);
+  const mode = MODES.find((each) => each === last);
+  const meant = mode === undefined && /:[^/]*:[^/]*$/.test(text) ? nearest(last, MODES) : null;
+  if (meant !== null)
+    throw invalidArgument(
+      "lock",
+      `${JSON.stringify(last)} is no mode; did you mean ${meant}? If it belongs to the key, say ${text}:write`,
+    );
   return at < 1 || mode === undefined ? { resource: text, mode: "write" } : { resource: text.slice(0, at), mode };
 }
 

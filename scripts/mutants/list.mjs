@@ -30,6 +30,22 @@ export const MUTANTS = [
     tests: tree("first-use", "added meanwhile"),
   },
   {
+    name: "close-once",
+    about: "closing tries each lease once, in whatever order they have come to be",
+    file: "src/lease/holdfast.ts",
+    find: "this.#held.size < before; )",
+    replace: "before === Number.POSITIVE_INFINITY; )",
+    tests: contract("sqlite", "LOCK-8: closing gives a cover back"),
+  },
+  {
+    name: "close-unproven",
+    about: "closing takes the proof of death of what was lost with it",
+    file: "src/lease/lease.ts",
+    find: "if (!this.#detached) this.#home.adrift.add(this.#first.lockId);",
+    replace: "",
+    tests: contract("file", "STALE-2: so is a client that closed"),
+  },
+  {
     name: "tree-removed-origin",
     about: "a worktree goes on from a snapshot that was removed",
     file: "src/worktree/heads.ts",

@@ -52,6 +52,7 @@ export class Holdfast {
   readonly #place: TakingPlace;
   /** In the order taken: given back in the reverse. */
   readonly #held = new Set<Lease>();
+  readonly #adrift = new Set<string>();
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | null = null;
@@ -80,6 +81,7 @@ export class Holdfast {
       },
       newToken,
       held: this.#held,
+      adrift: this.#adrift,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
   }
@@ -233,9 +235,17 @@ export class Holdfast {
 
   async #letGo(): Promise<void> {
     await Promise.allSettled(this.#underWay);
-    for (const lease of [...this.#held].reverse()) await lease.close();
+    await this.#giveBack();
     await this.#facts.heart.close();
-    await this.#facts.store.close();
+    await this.#facts.store.close(this.#held.size + this.#adrift.size > 0);
+  }
+
+  /** One whose release was refused because something nests in it is held again, and has become the newest: once more then. */
+  async #giveBack(): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; this.#held.size > 0 && this.#held.size < before; ) {
+      before = this.#held.size;
+      for (const lease of [...this.#held].reverse()) await lease.close();
+    }
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {

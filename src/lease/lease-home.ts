@@ -22,6 +22,8 @@ export interface LeaseHome {
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
   /** Everything in hand. */
   readonly held: Set<Lease>;
+  /** First grants of leases that were lost and not released: some of it may be in the store still. */
+  readonly adrift: Set<string>;
   newToken(): { readonly token: string; readonly hash: string };
 }
 

@@ -170,10 +170,15 @@ export class Lease {
 
   /** After expiry, if nobody has ended the grant: a new lease with a new fencing token. This one stays lost. */
   async resume(): Promise<Lease> {
+    return this.#home.track(this.#resume());
+  }
+
+  async #resume(): Promise<Lease> {
     if (this.state !== "lost") throw invalidArgument("lease", "only a lease that ran out is resumed");
     const { token, hash } = this.#home.newToken();
     const since = this.#home.clock().bootMs;
     const grants = await this.#home.store.locks.resume(this.#refs(), hash, this.#home.party);
+    this.#home.adrift.delete(this.#first.lockId);
     const leaseMs = this.#leaseMs;
     return new Lease(this.#home, { grants, token, since, leaseMs, family: this.#family, detached: this.#detached });
   }
@@ -203,6 +208,7 @@ export class Lease {
     } finally {
       this.#releasing = null;
     }
+    this.#home.adrift.delete(this.#first.lockId);
     tell("released", () => ({
       resources: this.keys,
       mode: this.mode,
@@ -262,7 +268,7 @@ export class Lease {
   #lose(error: HoldfastError): void {
     if (!this.#isLive()) return;
     this.#letGo();
-    this.#state = "lost";
+    this.#drift();
     this.#lostBy = error;
     this.#controller?.abort(error);
     tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
@@ -276,8 +282,14 @@ export class Lease {
 
   /** The store could not do it: the lease is renewed no more, and may be released again. */
   #keepForRelease(error: unknown): void {
-    this.#state = "lost";
+    this.#drift();
     this.#lostBy ??= notHeld(`${this.keys.join(", ")} was being released`, {}, error);
+  }
+
+  /** Nobody renews it any more, and some of it may be in the store. What is detached outlives this process anyway. */
+  #drift(): void {
+    this.#state = "lost";
+    if (!this.#detached) this.#home.adrift.add(this.#first.lockId);
   }
 
   #takeBack(): void {

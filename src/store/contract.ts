@@ -298,5 +298,6 @@ export interface Store {
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
   /** The same for a process and the command it runs. Left out where a command has nothing to inherit. */
   proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
-  close(): Promise<void>;
+  /** With `leavesGrants` the proof of this process stays where others find it: they can tell that it is gone. */
+  close(leavesGrants?: boolean): Promise<void>;
 }

@@ -140,10 +140,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     manifests,
     prove: (nonce, about) => surroundings.prove(nonce, about),
     ...(surroundings.proveForCommand === undefined ? {} : { proveForCommand: surroundings.proveForCommand }),
-    async close() {
+    async close(leavesGrants = false) {
       await manifests.close();
       ledger.close();
-      surroundings.close();
+      surroundings.close(leavesGrants);
     },
   };
 }

@@ -23,7 +23,7 @@ export interface Surroundings {
   readonly wakeUps: Waker;
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
   proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
-  close(): void;
+  close(keepsProofs: boolean): void;
 }
 
 /**
@@ -57,10 +57,10 @@ export function openProofFolder(
       const { identity: file, descriptor, handOver, isInherited } = proof;
       return { proof: { kind: "file", file, inherited: true }, descriptor, handOver, isInherited };
     },
-    close() {
+    close(keepsProofs) {
       wakeUps.close();
       others.close();
-      for (const proof of proofs.values()) proof.close();
+      for (const proof of proofs.values()) proof.close(keepsProofs);
       proofs.clear();
     },
   };

@@ -62,9 +62,9 @@ export function openInheritableProof(
       letGo();
     },
     isInherited: () => !isHandedOver || isLocked(own.path),
-    close() {
+    close(keepsFile) {
       letGo();
-      own.close();
+      own.close(keepsFile);
     },
   };
 }

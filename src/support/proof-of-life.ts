@@ -27,8 +27,8 @@ export interface ProofOfLife {
   readonly path: string;
   /** Tells this file from any other that may later have its name. */
   readonly identity: string;
-  /** Gives the proof up; call it once nothing is held any more. */
-  close(): void;
+  /** Gives the proof up. The file goes, unless something is left that it proves dead. */
+  close(keepsFile?: boolean): void;
 }
 
 const NONCE = /^[0-9a-f]{24}$/;
@@ -51,7 +51,12 @@ export function openProofOfLife(
     fd = openSync(path, "wx+", 0o644);
     if (!lock(fd)) throw new Error("a new file was locked by someone else");
     writeSync(fd, firstLine({ nonce, ...about }));
-    return { nonce, path, identity: identityOf(fd), close: once(() => giveUp(fd, path)) };
+    return {
+      nonce,
+      path,
+      identity: identityOf(fd),
+      close: once((keepsFile) => (keepsFile ? closeSync(fd) : giveUp(fd, path))),
+    };
   } catch (error) {
     if (fd >= 0) giveUp(fd, path); // The next try needs the name again.
     throw ioError(error, "create the proof of life", path);
@@ -81,12 +86,12 @@ function giveUp(fd: number, path: string): void {
   closeSync(fd);
 }
 
-function once(action: () => void): () => void {
+function once(action: (keepsFile: boolean) => void): (keepsFile?: boolean) => void {
   let done = false;
-  return () => {
+  return (keepsFile = false) => {
     if (done) return;
     done = true;
-    action();
+    action(keepsFile);
   };
 }
 

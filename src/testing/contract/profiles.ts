@@ -66,6 +66,20 @@ export const profiles: Chapter = {
     assert.equal(await isFree(b, "project:p"), true);
   },
 
+  "STALE-2: so is a client that closed and left something that it had lost": needing(
+    "proof of death",
+    async (bench) => {
+      const [a, b] = await bench.two();
+      const admin = await bench.client({ owner: "admin:root" });
+      const lease = await a.acquire(["p", "q"]);
+      await admin.break("q", { reason: "needed" });
+      await refusal(lease.renew(), "E_LOCK_NOT_HELD");
+      assert.equal(await isFree(b, "p"), false);
+      await a.close();
+      assert.equal(await isFree(b, "p"), true);
+    },
+  ),
+
   "STALE-1: strict: never by time alone, only by proven death": needing("proof of death", async (bench) => {
     const [a, b] = await bench.two({ profiles: { "vault:": "strict" } });
     const process = await bench.process();

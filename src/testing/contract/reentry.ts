@@ -48,6 +48,15 @@ export const reentry: Chapter = {
     await outer.release();
   },
 
+  async "LOCK-8: closing gives a cover back whose release was refused before"(bench) {
+    const [a, b] = await bench.two();
+    const outer = await a.acquire("t");
+    await outer.acquire("t/x");
+    await refusal(outer.release(), "E_LOCK_ORDER");
+    await a.close();
+    assert.deepEqual(await b.list(), []);
+  },
+
   async "LOCK-3: a cover whose inner grant has lapsed can go, and the lapsed one is recovered on record"(bench) {
     const [a, b] = await bench.two();
     const outer = await a.acquire("t");

@@ -4,7 +4,8 @@ const PLAIN = /^[\x20-\x7e…]*$/;
 const WIDE =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 const MARK = /^[\p{Mark}\p{Format}]/u;
-const letters = new Intl.Segmenter();
+/** Made when a text needs it: most commands print plain letters only. */
+let letters: Intl.Segmenter | undefined;
 
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
@@ -31,6 +32,7 @@ export function cut(text: string, room: number): string {
 }
 
 function lettersOf(text: string): string[] {
+  letters ??= new Intl.Segmenter();
   return Array.from(letters.segment(text), ({ segment }) => segment);
 }
 

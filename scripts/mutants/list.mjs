@@ -30,6 +30,22 @@ export const MUTANTS = [
     tests: tree("first-use", "added meanwhile"),
   },
   {
+    name: "follow-all",
+    about: "following looks into every chain each time",
+    file: "src/lease/audit-trail.ts",
+    find: "seq > (positions.get(tree) ?? 0)",
+    replace: "seq > 0 || positions.has(tree)",
+    tests: { files: ["test/lease/audit-trail.test.ts"], only: "following looks only into chains that have gone on" },
+  },
+  {
+    name: "options-text",
+    about: "text in the place of options says nothing",
+    file: "src/lease/options.ts",
+    find: 'if (typeof options !== "object" || options === null)',
+    replace: "if (options === null)",
+    tests: contract("memory", "LOCK-1: options out of bounds"),
+  },
+  {
     name: "close-once",
     about: "closing tries each lease once, in whatever order they have come to be",
     file: "src/lease/holdfast.ts",

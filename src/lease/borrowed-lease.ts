@@ -3,7 +3,7 @@ import type { GrantRef, Presented } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { LeaseHome, LeaseSeat } from "./lease-home.js";
-import { parseKeys } from "./options.js";
+import { parseKeys, parseToken } from "./options.js";
 
 export interface BorrowedLease {
   readonly keys: readonly string[];
@@ -27,7 +27,7 @@ export async function createBorrowedLease(
   token: string,
 ): Promise<BorrowedLease> {
   const { store } = home;
-  const tokenHash = hashLeaseToken(token);
+  const tokenHash = hashLeaseToken(parseToken(token));
   const refs: (GrantRef & { readonly fencingToken: number })[] = [];
   for (const resource of parseKeys(keys)) {
     const { grants } = await store.reader.inspect(resource, [tokenHash]);

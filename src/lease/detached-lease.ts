@@ -11,7 +11,7 @@ import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { Duration } from "./duration.js";
 import type { LeaseHome } from "./lease-home.js";
-import { parseKeys, parseLease } from "./options.js";
+import { parseKeys, parseLease, parseToken } from "./options.js";
 import { findHeld } from "./presented.js";
 import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 
@@ -36,7 +36,7 @@ export async function createDetachedLease(
   token: string,
 ): Promise<DetachedLease> {
   const { store } = home;
-  const tokenHash = hashLeaseToken(token);
+  const tokenHash = hashLeaseToken(parseToken(token));
   let grants: readonly Grant[] = await Promise.all(
     parseKeys(keys).map((resource) => findDetached(home, resource, tokenHash)),
   );

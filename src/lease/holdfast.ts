@@ -17,7 +17,7 @@ import { Identity, newToken } from "./identity.js";
 import type { Lease } from "./lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease-home.js";
 import { type LockStatus, toStatus } from "./lock-status.js";
-import { type AcquireOptions, type ParsedAcquire, parseAcquire } from "./options.js";
+import { type AcquireOptions, checkOptions, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type TakingPlace, takeLocks } from "./take-locks.js";
 import { untilFree } from "./until-free.js";
 
@@ -115,6 +115,7 @@ export class Holdfast {
     keys: string | readonly string[],
     options: Omit<AcquireOptions, "wait"> = {},
   ): Promise<Lease | null> {
+    checkOptions(options);
     try {
       return await this.acquire(keys, { ...options, wait: 0 });
     } catch (error) {
@@ -129,6 +130,7 @@ export class Holdfast {
     options: AcquireOptions,
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
+    if (typeof work !== "function") throw invalidArgument("work", "a function, as the third argument");
     const lease = await this.acquire(keys, options);
     let result: T;
     try {
@@ -155,6 +157,7 @@ export class Holdfast {
 
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
+    checkOptions(options);
     return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(options.within), true);
   }
 

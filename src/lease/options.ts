@@ -64,6 +64,7 @@ export function parseAcquire(
   options: AcquireOptions,
   defaults: Defaults,
 ): ParsedAcquire {
+  checkOptions(options);
   const detached = flag(options.detached, "detached") || options.pid !== undefined;
   const mode = parseMode(options.mode);
   const permits = parsePermits(options.permits, mode);
@@ -78,6 +79,12 @@ export function parseAcquire(
     presenting: parseTokens(options.presenting),
     keepToken: options.keepToken ?? (() => undefined),
   };
+}
+
+/** Text or a function in their place would pass for options that say nothing. */
+export function checkOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null)
+    throw invalidArgument("options", "an object such as { wait: 0 }");
 }
 
 export function parseKeys(keys: string | readonly string[]): Key[] {
@@ -119,7 +126,7 @@ function waitFromEnvironment(): number {
   return ms;
 }
 
-function parseSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+export function parseSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidArgument("signal", "an AbortSignal");
   return signal;
 }
@@ -142,6 +149,11 @@ function parsePid(pid: number | undefined): number | null {
   if (pid === undefined) return null;
   if (!Number.isInteger(pid) || pid < 1) throw invalidArgument("pid", "the id of a process");
   return pid;
+}
+
+export function parseToken(token: string): string {
+  if (typeof token !== "string") throw invalidArgument("token", "a lease token");
+  return token;
 }
 
 function parseTokens(tokens: readonly string[] = []): readonly string[] {

@@ -3,7 +3,7 @@ import type { Want } from "../lock/grant.js";
 import type { GrantRef, Presented } from "../store/contract.js";
 import type { Duration } from "./duration.js";
 import type { LeaseHome } from "./lease-home.js";
-import { parseWait } from "./options.js";
+import { checkOptions, parseSignal, parseWait } from "./options.js";
 import { type Granted, untilGranted } from "./wait-in-line.js";
 
 export interface UpgradeOptions {
@@ -18,13 +18,15 @@ export function untilUpgraded(
   presented: readonly Presented[],
   options: UpgradeOptions,
 ): Promise<Granted> {
+  checkOptions(options);
+  const signal = parseSignal(options.signal);
   const { store, party, closing } = home;
   const wants: readonly Want[] = [{ resource: grant.resource, mode: "write", permits: null }];
   return untilGranted(
     {
       wants,
       waitMs: parseWait(options.wait ?? home.wait),
-      signals: options.signal === undefined ? [closing] : [closing, options.signal],
+      signals: signal === undefined ? [closing] : [closing, signal],
       ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
       look: () => null,
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),

@@ -27,6 +27,8 @@ export function checkSettings(settings: Partial<Settings>): void {
       throw invalidArgument("levels", "a list of kinds such as project, map, sketch");
     if (new Set(levels).size !== levels.length) throw invalidArgument("levels", "the same kind twice");
   }
+  if (profiles !== undefined && (typeof profiles !== "object" || profiles === null || Array.isArray(profiles)))
+    throw invalidArgument("profiles", 'an object such as { "issue:": "lease" }');
   for (const [prefix, profile] of Object.entries(profiles ?? {})) {
     if (prefix === "") throw invalidArgument("profiles", "a prefix is not empty");
     if (!PROFILES.includes(profile))

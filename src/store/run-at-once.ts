@@ -3,6 +3,7 @@ import { type HoldfastError, invalidArgument } from "../support/errors.js";
 
 /** What goes on after the step is not protected by it: a function that promises to finish later is refused. */
 export function runAtOnce<A extends readonly unknown[], T>(write: (...args: A) => T | Promise<T>, ...args: A): T {
+  if (typeof write !== "function") throw invalidArgument("write", "a function");
   if (write.constructor.name === "AsyncFunction") throw notAtOnce();
   const result = write(...args);
   if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") throw notAtOnce();

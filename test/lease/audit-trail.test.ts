@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createAuditTrail } from "../../src/lease/audit-trail.js";
 import type { AuditEntry } from "../../src/lock/audit.js";
@@ -6,7 +7,7 @@ import type { AuditPage, Store } from "../../src/store/contract.js";
 
 /** Chains with an entry a second each, which begin at different times, and how many entries were read of them. */
 function trailOf(chains: number, length: number) {
-  let read = 0;
+  let [read, pages, heads] = [0, 0, 0];
   const startOf = (tree: string) => Number(tree.slice("tree-".length)) * 300;
   const entryAt = (tree: string, seq: number) =>
     ({
@@ -16,17 +17,40 @@ function trailOf(chains: number, length: number) {
       owner: "agent:a",
     }) as AuditEntry;
   const reader = {
-    auditHeads: async () => new Map(Array.from({ length: chains }, (_, at) => [`tree-${at}` as Key, length])),
+    async auditHeads() {
+      heads += 1;
+      return new Map(Array.from({ length: chains }, (_, at) => [`tree-${at}` as Key, length]));
+    },
     async audit({ tree, afterSeq, limit }: AuditPage) {
       const count = Math.min(limit, length - afterSeq);
       read += count;
+      pages += 1;
       return Array.from({ length: count }, (_, at) => entryAt(tree, afterSeq + 1 + at));
     },
   };
-  return { trail: createAuditTrail({ reader } as unknown as Store), read: () => read };
+  return {
+    trail: createAuditTrail({ reader } as unknown as Store),
+    read: () => read,
+    pages: () => pages,
+    heads: () => heads,
+  };
 }
 
 describe("the audit trail", () => {
+  it("AUDIT-4: following looks only into chains that have gone on", async () => {
+    const { trail, pages, heads } = trailOf(50, 10);
+    const stop = new AbortController();
+    const coming: AuditEntry[] = [];
+    const following = trail.follow({ signal: stop.signal });
+    const reading = (async () => {
+      for await (const entry of following) coming.push(entry);
+    })();
+    while (heads() < 3) await sleep(5);
+    stop.abort();
+    await reading;
+    expect([coming, pages()]).toEqual([[], 0]);
+  });
+
   it("AUDIT-4: the first entries of all chains are found without reading the chains to their ends", async () => {
     const { trail, read } = trailOf(5, 20_000);
     const entries = await trail.list({ limit: 700 });

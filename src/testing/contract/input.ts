@@ -119,6 +119,19 @@ export const input: Chapter = {
       assert.equal(error.details.field, field, error.message);
       assert.ok(error.message.startsWith(`${field}:`), error.message);
     }
+    for (const options of ["read", 5_000, null, () => undefined]) {
+      for (const ask of [a.acquire, a.tryAcquire, a.steal]) {
+        const error = await refusal(ask.call(a, "k", options as AcquireOptions), "E_INVALID_ARGUMENT");
+        assert.equal(error.details.field, "options");
+      }
+      await refusal(a.withLock("k", options as AcquireOptions, undefined as never), "E_INVALID_ARGUMENT");
+    }
+    const token = undefined as unknown as string; // As from a variable of the environment that is not set.
+    await refusal(a.borrow("k", token), "E_INVALID_ARGUMENT");
+    await refusal(a.reattach("k", token), "E_INVALID_ARGUMENT");
+    for (const filter of [{ event: "release" }, { since: "2026-01-01" }, { until: new Date("never") }])
+      for (const read of [a.audit.list, a.audit.recent, (asked: object) => a.audit.follow(asked).next()])
+        await refusal(read(filter as object), "E_INVALID_ARGUMENT");
     for (const limit of [0, -1, 1.5, 50_001]) {
       await refusal(a.list({ limit }), "E_INVALID_ARGUMENT");
       await refusal(a.audit.list({ limit }), "E_INVALID_ARGUMENT");

@@ -14,23 +14,26 @@ describe("many more processes", () => {
   });
   afterEach(() => place.close());
 
-  it.skipIf(IS_SAMPLE)("BOARD-2 stress: 100 concurrent issue creates", async () => {
+  it.skipIf(IS_SAMPLE)("BOARD-2 stress: 100 concurrent issue creates (not in a sample)", async () => {
     const told = await crowd(place.root, times(20, { do: "create", count: 5, atOnce: 5 }));
     expect(new Set(told.map(({ id }) => id)).size).toBe(100);
     expect(await expectSoundBoard(place.board)).toHaveLength(100);
   });
 
-  it.skipIf(IS_SAMPLE)("BOARD-2 stress: 50 updaters, 10 issues each", async () => {
+  it.skipIf(IS_SAMPLE)("BOARD-2 stress: 50 updaters, 10 issues each (not in a sample)", async () => {
     const ids: string[] = [];
     for (let at = 0; at < 10; at += 1) ids.push((await place.board.add({ title: `issue ${at}` })).id);
     await crowd(place.root, times(50, { do: "label", ids, rounds: 1 }));
     for (const issue of await expectSoundBoard(place.board)) expect(issue.labels).toHaveLength(50);
   });
 
-  it.skipIf(IS_SAMPLE)("BOARD-2 a counter, four processes, 1,000 increments each, ends at 4,000", async () => {
-    await crowd(place.root, times(4, { do: "count", id: "counter", times: 1_000 }));
-    expect(await openDocuments(place.dir).get("counter")).toMatchObject({ value: { n: 4_000 } });
-  });
+  it.skipIf(IS_SAMPLE)(
+    "BOARD-2 a counter, four processes, 1,000 increments each, ends at 4,000 (not in a sample)",
+    async () => {
+      await crowd(place.root, times(4, { do: "count", id: "counter", times: 1_000 }));
+      expect(await openDocuments(place.dir).get("counter")).toMatchObject({ value: { n: 4_000 } });
+    },
+  );
 
   const [processes, pauseMs] = IS_SAMPLE ? [12, 60] : [50, 40];
   it(`BOARD-2 ${processes} processes on a disk that takes ${pauseMs} ms for a sync all get their turn`, async () => {

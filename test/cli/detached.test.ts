@@ -54,7 +54,7 @@ describe("CLI-3: tokens", () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    "open nothing for another user of the system, not even for root",
+    "open nothing for another user of the system, not even for root (as root, where others can run the command)",
     async ({ skip }) => {
       // A clone in a folder of root's own is out of reach for others: then they cannot run the command at all.
       if ((await scene.run(["--version"], { uid: 65_534, cwd: "/" })).exit !== 0) skip();
@@ -71,7 +71,7 @@ describe("CLI-3: tokens", () => {
   );
 
   it.skipIf(process.getuid?.() !== 0)(
-    "are left lying in no folder one happens to be in, for want of a home",
+    "are left lying in no folder one happens to be in, for want of a home (as root, where others can run the command)",
     async ({ skip }) => {
       const homeless = { uid: 1_234_567, cwd: join(scene.dir, "anywhere"), env: { HOME: "", XDG_STATE_HOME: "" } };
       mkdirSync(homeless.cwd);

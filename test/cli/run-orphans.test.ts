@@ -67,22 +67,25 @@ describe("run whose runner is killed", PATIENTLY, () => {
     await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
   });
 
-  it.runIf(isLinux)("RUN-1 processes of the group that closed what they inherited keep the lock, too", async () => {
-    await using scene = new RunScene();
-    const holdfast = await scene.open();
-    const run = scene.run(["k"], `${CLOSER} first & ${UNTIL_CLOSED}; echo "$$"; exec ${CLOSER} second`);
-    const command = scene.keep(Number(await run.says(/^(\d+)\n/)));
-    const child = scene.keep(Number(scene.read("first")));
-    await until("the command has closed it, too", () => Number(scene.read("second")) === command);
-    await killRunner(run);
-    expect(await holdfast.tryAcquire("k")).toBeNull();
-    killQuietly(command);
-    await until("the command has ended", () => isGone(command));
-    expect(await holdfast.tryAcquire("k")).toBeNull();
-    killQuietly(child);
-    await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
-    expect(isGone(child)).toBe(true);
-  });
+  it.runIf(isLinux)(
+    "RUN-1 processes of the group that closed what they inherited keep the lock, too (Linux)",
+    async () => {
+      await using scene = new RunScene();
+      const holdfast = await scene.open();
+      const run = scene.run(["k"], `${CLOSER} first & ${UNTIL_CLOSED}; echo "$$"; exec ${CLOSER} second`);
+      const command = scene.keep(Number(await run.says(/^(\d+)\n/)));
+      const child = scene.keep(Number(scene.read("first")));
+      await until("the command has closed it, too", () => Number(scene.read("second")) === command);
+      await killRunner(run);
+      expect(await holdfast.tryAcquire("k")).toBeNull();
+      killQuietly(command);
+      await until("the command has ended", () => isGone(command));
+      expect(await holdfast.tryAcquire("k")).toBeNull();
+      killQuietly(child);
+      await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
+      expect(isGone(child)).toBe(true);
+    },
+  );
 
   it("RUN-1 the same in a file store", async () => {
     await using scene = new RunScene("file");

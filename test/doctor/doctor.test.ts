@@ -245,7 +245,7 @@ function ignoreConflict(error: unknown): null {
   throw error;
 }
 
-describe.runIf(canMount()).each(KINDS)("a full disk (%s)", (kind) => {
+describe.runIf(canMount()).each(KINDS)("a full disk (%s; where mounts are allowed)", (kind) => {
   it("is found, and is none when there is room again", async () => {
     const ward = new Ward(kind, { disk: "4m" });
     await ward.use((one) => one.acquire("before", DETACHED));

@@ -28,80 +28,83 @@ async function deadlocksIn(url: string): Promise<number> {
   return row?.deadlocks ?? 0;
 }
 
-describe.skipIf(isForeign)("JOB-4: a step of the scheduler that meets a request for two trees", () => {
-  /** Starts one job under `b`, waits until the request has `a` and waits for `b`, then starts one under `a`. */
-  const startBoth = (holdfast: Holdfast, meet: () => Promise<void>): (() => Script<number>) => {
-    const { party } = holdfast.home;
-    const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 60_000, party };
-    return function* () {
-      const first = yield* turn({ ...of, newToken: newLeaseToken });
-      yield { ask: "caller", body: meet };
-      const second = yield* turn({ ...of, newToken: newLeaseToken });
-      return first.runs.length + second.runs.length;
+describe.skipIf(isForeign)(
+  "JOB-4: a step of the scheduler that meets a request for two trees (on a server of our own)",
+  () => {
+    /** Starts one job under `b`, waits until the request has `a` and waits for `b`, then starts one under `a`. */
+    const startBoth = (holdfast: Holdfast, meet: () => Promise<void>): (() => Script<number>) => {
+      const { party } = holdfast.home;
+      const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 60_000, party };
+      return function* () {
+        const first = yield* turn({ ...of, newToken: newLeaseToken });
+        yield { ask: "caller", body: meet };
+        const second = yield* turn({ ...of, newToken: newLeaseToken });
+        return first.runs.length + second.runs.length;
+      };
     };
-  };
 
-  it("is ended by the server, begun anew, and starts nothing twice", async () => {
-    await comesOff(async () => {
-      await using place = new Place("postgres");
-      const url = await place.store();
-      const hands = await place.hands();
-      const [scheduler, agent] = [
-        await place.holdfast(),
-        // Looks for a deadlock only after a minute: it is the step that the server ends.
-        await openHoldfast({
-          store: `${url}&application_name=two_trees&options=-c%20deadlock_timeout%3D60s`,
-          owner: "agent:a",
-          heart: "loop",
-        }),
-      ];
-      const before = await deadlocksIn(url);
-      const under = (resource: string) => ({ ...P, locks: [{ resource, mode: "write" }] as const });
-      const jobs = [await hands.add(under("b")), await hands.add(under("a"))];
-      let request: Promise<{ release(): Promise<void> }> | undefined;
-      const stop = new AbortController();
-      const meet = async (): Promise<void> => {
-        request = agent.acquire(["a", "b"], { wait: "4m", signal: stop.signal });
-        // No longer than a step may take; when it was too short they do not meet.
-        for (const until = performance.now() + 3_000; performance.now() < until && !(await isBlocked(url)); );
-      };
-      let tries = 0;
-      const step = startBoth(scheduler, () => {
-        tries += 1;
-        return tries === 1 ? meet() : Promise.resolve();
-      });
-      // A busy machine may be too slow for it to be begun anew at once; a worker would try again too.
-      let calls = 0;
-      const run = (): Promise<unknown> => {
-        calls += 1;
-        return hands.run(step).catch((error: unknown) => (isHoldfastError(error) ? run() : Promise.reject(error)));
-      };
-      await run();
-      if (tries === 1) {
-        stop.abort();
-        await request?.catch(() => undefined);
+    it("is ended by the server, begun anew, and starts nothing twice", async () => {
+      await comesOff(async () => {
+        await using place = new Place("postgres");
+        const url = await place.store();
+        const hands = await place.hands();
+        const [scheduler, agent] = [
+          await place.holdfast(),
+          // Looks for a deadlock only after a minute: it is the step that the server ends.
+          await openHoldfast({
+            store: `${url}&application_name=two_trees&options=-c%20deadlock_timeout%3D60s`,
+            owner: "agent:a",
+            heart: "loop",
+          }),
+        ];
+        const before = await deadlocksIn(url);
+        const under = (resource: string) => ({ ...P, locks: [{ resource, mode: "write" }] as const });
+        const jobs = [await hands.add(under("b")), await hands.add(under("a"))];
+        let request: Promise<{ release(): Promise<void> }> | undefined;
+        const stop = new AbortController();
+        const meet = async (): Promise<void> => {
+          request = agent.acquire(["a", "b"], { wait: "4m", signal: stop.signal });
+          // No longer than a step may take; when it was too short they do not meet.
+          for (const until = performance.now() + 3_000; performance.now() < until && !(await isBlocked(url)); );
+        };
+        let tries = 0;
+        const step = startBoth(scheduler, () => {
+          tries += 1;
+          return tries === 1 ? meet() : Promise.resolve();
+        });
+        // A busy machine may be too slow for it to be begun anew at once; a worker would try again too.
+        let calls = 0;
+        const run = (): Promise<unknown> => {
+          calls += 1;
+          return hands.run(step).catch((error: unknown) => (isHoldfastError(error) ? run() : Promise.reject(error)));
+        };
+        await run();
+        if (tries === 1) {
+          stop.abort();
+          await request?.catch(() => undefined);
+          await agent.close();
+          return false;
+        }
+        await (await request)?.release();
+        await expect
+          .poll(
+            async () => {
+              await hands.later();
+              await hands.turn({ room: 9 });
+              return Promise.all(jobs.map(({ id }) => hands.state(id)));
+            },
+            { timeout: 240_000 },
+          )
+          .toEqual(["running", "running"]);
+        for (const { id } of jobs) {
+          const changes = (await hands.entries(id)).map(({ change }) => change);
+          expect(changes.filter((change) => change === "started")).toHaveLength(1);
+        }
+        expect(await hands.rows("SELECT running FROM job_gates WHERE name = 'global'")).toEqual([{ running: 2 }]);
+        expect(await hands.locks()).toEqual(await hands.locksOfSlots());
         await agent.close();
-        return false;
-      }
-      await (await request)?.release();
-      await expect
-        .poll(
-          async () => {
-            await hands.later();
-            await hands.turn({ room: 9 });
-            return Promise.all(jobs.map(({ id }) => hands.state(id)));
-          },
-          { timeout: 240_000 },
-        )
-        .toEqual(["running", "running"]);
-      for (const { id } of jobs) {
-        const changes = (await hands.entries(id)).map(({ change }) => change);
-        expect(changes.filter((change) => change === "started")).toHaveLength(1);
-      }
-      expect(await hands.rows("SELECT running FROM job_gates WHERE name = 'global'")).toEqual([{ running: 2 }]);
-      expect(await hands.locks()).toEqual(await hands.locksOfSlots());
-      await agent.close();
-      return tries > 1 && calls === 1 && (await deadlocksIn(url)) > before;
+        return tries > 1 && calls === 1 && (await deadlocksIn(url)) > before;
+      });
     });
-  });
-});
+  },
+);

@@ -27,7 +27,7 @@ async function wired(place: Place) {
   };
 }
 
-describe.skipIf(isForeign)("JOB-5: a COMMIT whose answer is lost", () => {
+describe.skipIf(isForeign)("JOB-5: a COMMIT whose answer is lost (on a server of our own)", () => {
   // The fast server listens on a socket only; the wire leads there.
   it.each(["request", "answer"] as const)("adds the job once when the %s is lost", async (what) => {
     await using place = new Place("postgres");

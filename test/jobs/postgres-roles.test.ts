@@ -11,7 +11,7 @@ const WAIT = { timeoutMs: 240_000 };
 const P = { project: "alpha" };
 const isForeign = process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined;
 
-describe.skipIf(isForeign)("JOB-1, STORE-4: jobs as holdfast_user", () => {
+describe.skipIf(isForeign)("JOB-1, STORE-4: jobs as holdfast_user (on a server of our own)", () => {
   beforeAll(async () => createLoginRoles(await sharedServer()), 240_000);
 
   it("are added, run, settled, listed, cancelled and begun anew; the tables of locks stay closed", async () => {

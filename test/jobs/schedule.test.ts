@@ -126,17 +126,20 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     expect((await hands.entries(id)).map(({ change }) => change)).toEqual(["added", "started"]);
   });
 
-  it.runIf(on === "postgres")("is delayed by the server's clock, whatever that of the program shows", async () => {
-    await using place = new Place(on);
-    const [hands, now] = [await place.hands(), Date.now()];
-    const fast = vi.spyOn(Date, "now").mockReturnValue(now + 86_400_000);
-    const { run_at: runAt } = await hands.add({ ...P, delay: "1h" }).finally(() => fast.mockRestore());
-    expect(Date.parse(runAt)).toBeGreaterThan(now);
-    expect(Date.parse(runAt)).toBeLessThan(now + 7_200_000);
-  });
+  it.runIf(on === "postgres")(
+    "is delayed by the server's clock, whatever that of the program shows (PostgreSQL)",
+    async () => {
+      await using place = new Place(on);
+      const [hands, now] = [await place.hands(), Date.now()];
+      const fast = vi.spyOn(Date, "now").mockReturnValue(now + 86_400_000);
+      const { run_at: runAt } = await hands.add({ ...P, delay: "1h" }).finally(() => fast.mockRestore());
+      expect(Date.parse(runAt)).toBeGreaterThan(now);
+      expect(Date.parse(runAt)).toBeLessThan(now + 7_200_000);
+    },
+  );
 
   it.runIf(on === "postgres")(
-    "by anybody's statement is checked, so that none stops those who run the others",
+    "by anybody's statement is checked, so that none stops those who run the others (PostgreSQL)",
     async () => {
       await using place = new Place(on);
       const url = await place.store();
@@ -166,7 +169,7 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
   );
 
   it.runIf(on === "postgres")(
-    "by anybody's statement has the payload that is named there, whatever it is",
+    "by anybody's statement has the payload that is named there, whatever it is (PostgreSQL)",
     async () => {
       await using place = new Place(on);
       const [url, jobs] = [await place.store(), await place.jobs()];

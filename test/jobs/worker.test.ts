@@ -208,7 +208,7 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
       expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "failed", error: { code: "E_INVALID_ARGUMENT" } });
   });
 
-  it.runIf(on === "sqlite")("writes progress with one beat, not with all that follow", async () => {
+  it.runIf(on === "sqlite")("writes progress with one beat, not with all that follow (SQLite)", async () => {
     await using place = new Place(on);
     const [jobs, hands] = [await place.jobs(), await place.hands()];
     jobs.define("long", {}, (_, { progress, signal }) => {

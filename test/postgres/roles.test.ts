@@ -14,7 +14,7 @@ beforeAll(async () => {
   await createLoginRoles(server);
 }, 240_000);
 
-describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles", () => {
+describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles (on a server of our own)", () => {
   it("STORE-4: holdfast_user does everything but break, and only holdfast_admin breaks", async () => {
     const url = await newPostgresStore(server);
     const agent = await openHoldfast({ store: asRole(url, "hf_agent"), owner: "user:agent", heart: "loop" });

@@ -86,15 +86,18 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     },
   );
 
-  it.skipIf(course.isProven)("PUB-1: a stage on another device is found out before anything is written", async () => {
-    const at = (await numbersOf(/^renameSync place\/\.holdfast-/)).at(-1) ?? 0;
-    const { scene, error, hasFilled } = await attempt(at, "EXDEV");
-    expect(error).toMatchObject({ code: "E_CROSS_DEVICE" });
-    expect(hasFilled).toBe(false);
-    expect(debrisAt(scene.target)).toEqual([]);
-    expect(versionAt(scene.target)).toBe(course.replaces ? "old" : null);
-    removeScene(scene);
-  });
+  it.skipIf(course.isProven)(
+    "PUB-1: a stage on another device is found out before anything is written (by the first publish there)",
+    async () => {
+      const at = (await numbersOf(/^renameSync place\/\.holdfast-/)).at(-1) ?? 0;
+      const { scene, error, hasFilled } = await attempt(at, "EXDEV");
+      expect(error).toMatchObject({ code: "E_CROSS_DEVICE" });
+      expect(hasFilled).toBe(false);
+      expect(debrisAt(scene.target)).toEqual([]);
+      expect(versionAt(scene.target)).toBe(course.replaces ? "old" : null);
+      removeScene(scene);
+    },
+  );
 
   it("PUB-1: a file system that cannot exchange folders gets two renames, and a crash between is put back", async () => {
     if (!course.replaces) return;

@@ -44,7 +44,7 @@ describe("CLI-3: kept tokens", () => {
     expect(files.find("a")).toEqual([]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("of another user are nobody's here, not even root's", () => {
+  it.skipIf(process.getuid?.() !== 0)("of another user are nobody's here, not even root's (as root)", () => {
     const files = open();
     files.keep(["a"], "hf_1", new Date());
     for (const path of paths()) chownSync(path, 65_534, 65_534);

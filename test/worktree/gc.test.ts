@@ -109,7 +109,7 @@ describe("TREE-9: gc", () => {
   });
 });
 
-describe.runIf(canMount())("disks", () => {
+describe.runIf(canMount())("disks (where mounts are allowed)", () => {
   it("TREE-5 a full disk fails with E_IO, leaves nothing, and works again when there is room", async () => {
     scene = await openScene();
     const disk = join(scene.root, "disk");

@@ -78,7 +78,7 @@ describe("TREE-7: everything comes back", () => {
   });
 
   it.runIf(process.platform === "linux")(
-    "what cannot be kept is listed as skipped, never lost in silence",
+    "what cannot be kept is listed as skipped, never lost in silence (Linux)",
     async () => {
       const { worktrees, payload } = scene;
       scene.write({ kept: "kept" });

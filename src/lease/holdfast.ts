@@ -72,6 +72,7 @@ export class Holdfast {
       wait: facts.wait,
       closing: this.#closing.signal,
       track: (work) => this.#track(work),
+      underWay: this.#underWay,
       get party() {
         return identity.party;
       },

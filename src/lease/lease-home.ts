@@ -15,7 +15,9 @@ export interface LeaseHome {
   readonly heart: Heart;
   /** Aborts when the workplace closes: nothing waits any longer. */
   readonly closing: AbortSignal;
-  /** Closing waits for what was under way. */
+  /** Closing waits for these. */
+  readonly underWay: Set<Promise<unknown>>;
+  /** Counts as under way until it is over. */
   track<T>(work: Promise<T>): Promise<T>;
   /** How long to wait unless a request says otherwise. */
   readonly wait: Duration | undefined;

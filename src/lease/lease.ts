@@ -25,6 +25,8 @@ import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 
 export type LeaseState = "held" | "suspect" | "lost" | "released";
 
+const DONE = Promise.resolve();
+
 export class Lease {
   /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
   readonly token: string;
@@ -38,7 +40,7 @@ export class Lease {
   #trust: Trust;
   #controller: AbortController | null = null;
   #lostBy: HoldfastError | null = null;
-  #releasing: Promise<void> | null = null;
+  #releasing: Promise<void> = DONE;
 
   /** @internal */
   constructor(home: LeaseHome, { grants, token, since, leaseMs, family, detached }: LeaseFacts) {
@@ -187,9 +189,12 @@ export class Lease {
    * Gives the lock back. A call while that is under way ends with it, and one after it does nothing. `E_LOCK_NOT_HELD` when
    * somebody else ended it first.
    */
-  async release(): Promise<void> {
-    if (this.#state !== "released") this.#releasing = this.#home.track(this.#giveBack());
-    await this.#releasing;
+  release(): Promise<void> {
+    if (this.#state !== "released") {
+      this.#releasing = this.#giveBack();
+      this.#home.underWay.add(this.#releasing);
+    }
+    return this.#releasing;
   }
 
   async #giveBack(): Promise<void> {
@@ -206,7 +211,8 @@ export class Lease {
       else if (!isGone) this.#keepForRelease(error);
       if (!wasLost || !isGone) throw error;
     } finally {
-      this.#releasing = null;
+      this.#home.underWay.delete(this.#releasing);
+      this.#releasing = DONE;
     }
     this.#home.adrift.delete(this.#first.lockId);
     tell("released", () => ({

@@ -200,6 +200,7 @@ const NOOP = {
   timeout_ms: null,
   lock_wait_ms: 60_000,
   run_at_ms: null,
+  delay_ms: 0,
   cron: null,
   time_zone: null,
 };

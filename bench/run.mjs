@@ -7,6 +7,7 @@ import { contended } from "./lines/contended.mjs";
 import { growth } from "./lines/growth.mjs";
 import { jobs, jobsOnPostgres } from "./lines/jobs.mjs";
 import { killed } from "./lines/killed.mjs";
+import { longLine } from "./lines/long-line.mjs";
 import { postgres } from "./lines/postgres.mjs";
 import { publish } from "./lines/publish.mjs";
 import { snapshots } from "./lines/snapshots.mjs";
@@ -19,6 +20,7 @@ const LINES = {
   uncontended,
   contended,
   killed,
+  line: longLine,
   growth,
   audit: auditChain,
   start: startUp,

@@ -40,7 +40,7 @@ await build({
   entryPoints: {
     command: "src/cli/main.ts",
     "heart-thread": "src/lease/heart-thread.ts",
-    "keeper-process": "src/jobs/children/keeper-process.ts",
+    "keeper-process": "src/support/keeper-process.ts",
     "selftest-child": "src/selftest/selftest-child.ts",
     "hash-thread": "src/worktree/capture/hash-thread.ts",
     "write-thread": "src/worktree/restore/write-thread.ts",

@@ -63,8 +63,8 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
     heartbeatMs: parseDuration(options.heartbeat ?? 10_000, "heartbeat", SOME_TIME),
     maxStallMs: options.maxStall === undefined ? null : parseDuration(options.maxStall, "maxStall", SOME_TIME),
   };
-  if (options.ttl !== undefined) parseLease(options.ttl);
-  if (options.wait !== undefined) parseWait(options.wait);
+  const ttl = options.ttl === undefined ? undefined : parseLease(options.ttl);
+  const wait = options.wait === undefined ? undefined : parseWait(options.wait);
   oneOf(options.order, "order", ["free", "strict"]);
   oneOf(options.heart, "heart", ["thread", "loop"]);
   const graceMs = options.grace === undefined ? null : parseDuration(options.grace, "grace", SOME_TIME);
@@ -78,8 +78,8 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
     owner,
     clock,
     heart: staysInProcess ? loopHeart : createThreadHeart(store.url, clock, rhythm, loopHeart),
-    ttl: options.ttl,
-    wait: options.wait,
+    ttl,
+    wait,
     graceMs,
     strictOrder: options.order === "strict",
     runsCommand,

@@ -5,6 +5,7 @@ export async function openHoldfastOn(store, options = {}) {
   const holdfast = await openHoldfast({ store, owner: "service:bench", wait: "60s", ...options });
   return {
     take: (keys) => holdfast.acquire(keys),
+    waiting: async (key) => (await holdfast.inspect(key)).waiters.length,
     close: () => holdfast.close(),
   };
 }

@@ -61,7 +61,7 @@ export class BoardStore extends BoardFiles {
     { token, ifRevision }: ChangeOptions,
     change: (issue: Issue, tx: Transaction) => IssueValue,
   ): Promise<Issue> {
-    if ((await this.read(id)) === null) throw notFound("issue", id);
+    await this.#requireThere(id);
     const around = token === undefined ? this.#asAnyone(id) : await this.asClaimer(id, token);
     return this.step((commit) =>
       commit(around, (tx) => {
@@ -70,6 +70,14 @@ export class BoardStore extends BoardFiles {
         return this.put(tx, issue, change(issue, tx), event);
       }),
     );
+  }
+
+  /** `E_NOT_FOUND`. One that cannot be read is left to the step, which moves it aside. */
+  async #requireThere(id: string): Promise<void> {
+    const found = await this.read(id).catch((error: unknown) => {
+      if (!isHoldfastError(error, "E_STORE_CORRUPT")) throw error;
+    });
+    if (found === null) throw notFound("issue", id);
   }
 
   /** A step under the board's guard that may take claims; keeps the index up. */
@@ -81,15 +89,16 @@ export class BoardStore extends BoardFiles {
     });
   }
 
-  /** The issue inside a step. `E_NOT_FOUND`. */
+  /** The issue that a step is to change. `E_NOT_FOUND`, and `E_STORE_CORRUPT` after moving aside what cannot be read. */
   require(tx: Transaction, id: string): Issue {
-    const issue = this.find(tx, id);
+    const issue = issueOf(tx.get<IssueValue>(issueDocument(id)), this.dir);
     if (issue === null) throw notFound("issue", id);
     return issue;
   }
 
+  /** One that a step only looks at. `E_STORE_CORRUPT`, and it stays where it is. */
   find(tx: Transaction, id: string): Issue | null {
-    return issueOf(tx.get<IssueValue>(issueDocument(id)), this.dir);
+    return issueOf(tx.peek<IssueValue>(issueDocument(id)), this.dir);
   }
 
   /** Writes it with its event; null as `before` for a new one. */

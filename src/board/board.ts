@@ -31,6 +31,7 @@ import {
   type IssuePatch,
   type IssueState,
   type NewIssue,
+  notFound,
   parseGateName,
   parseIssueId,
 } from "./issue.js";
@@ -101,7 +102,7 @@ export class Board extends BoardReader {
   async addDependency(id: string, on: string, options: ChangeOptions = {}): Promise<Issue> {
     const [from, to] = [parseIssueId(id), parseIssueId(on, "on")];
     return this.#store.change(from, "dependency_added", options, (issue, tx) => {
-      this.#store.require(tx, to);
+      if (this.#store.find(tx, to) === null) throw notFound("issue", to);
       if (issue.dependencies.includes(to)) return issue;
       requireNoCycle(from, to, (each) => this.#store.find(tx, each)?.dependencies ?? null);
       return { ...issue, dependencies: [...issue.dependencies, to] };
@@ -159,7 +160,7 @@ export class Board extends BoardReader {
     return runGate(this.#store, parseIssueId(id), parseGateName(gate), options);
   }
 
-  /** Issues of another tool's file, all in one step; those imported before are left as they are. `E_CYCLE`. */
+  /** Issues of another tool's file, or what `export` gave, all in one step; what is there already stays. `E_CYCLE`. */
   async import(text: string, format: ImportFormat): Promise<Imported> {
     return importIssues(this.#store, text, format);
   }

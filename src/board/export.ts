@@ -5,8 +5,10 @@ import { listGates } from "./gate-files.js";
 import { compareIds } from "./index-file.js";
 import type { Issue } from "./issue.js";
 
+export const EXPORT_SCHEMA = 1;
+
 export interface BoardExport {
-  readonly schema_version: 1;
+  readonly schema_version: typeof EXPORT_SCHEMA;
   readonly exported_at: string;
   readonly issues: readonly Issue[];
   readonly gates: readonly Gate[];
@@ -20,5 +22,5 @@ export async function exportBoard(board: BoardFiles): Promise<BoardExport> {
     const issue = await board.read(id);
     if (issue !== null) issues.push(issue);
   }
-  return { schema_version: 1, exported_at: board.now(), issues, gates: await listGates(board) };
+  return { schema_version: EXPORT_SCHEMA, exported_at: board.now(), issues, gates: await listGates(board) };
 }

@@ -1,4 +1,5 @@
 /** Looking at gates and their runs. Takes no lock. */
+import type { Transaction } from "../documents/documents.js";
 import { HoldfastError } from "../support/errors.js";
 import type { BoardFiles } from "./board-files.js";
 import type { Gate, GateRegistry, GateRun } from "./gate.js";
@@ -8,6 +9,16 @@ import { type Issue, notFound } from "./issue.js";
 export async function listGates(board: BoardFiles): Promise<readonly Gate[]> {
   const registry = await board.documents.get<GateRegistry>("gates");
   return Object.values(registry?.value.gates ?? {}).sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The same by name, inside a step that looks at them. */
+export function gatesIn(tx: Transaction): GateRegistry["gates"] {
+  return tx.peek<GateRegistry>("gates")?.value.gates ?? {};
+}
+
+/** Inside a step that is to change them: what cannot be read is moved aside. */
+export function gatesToChange(tx: Transaction): GateRegistry["gates"] {
+  return tx.get<GateRegistry>("gates")?.value.gates ?? {};
 }
 
 export async function findGate(board: BoardFiles, name: string): Promise<Gate> {

@@ -1,9 +1,10 @@
 /** Defining gates, and saying or finding out how an issue stands with one. */
 import { dirname } from "node:path";
+import type { Transaction } from "../documents/documents.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { BoardStore, ChangeOptions } from "./board-store.js";
-import { type Gate, type GateRegistry, type GateRun, makeGate, type NewGate } from "./gate.js";
-import { findGate, requireGate, runDocument } from "./gate-files.js";
+import { type Gate, type GateRun, makeGate, type NewGate } from "./gate.js";
+import { findGate, gatesToChange, requireGate, runDocument } from "./gate-files.js";
 import { type GateStatus, type Issue, notFound } from "./issue.js";
 import { type CommandResult, runCommand } from "./run-command.js";
 
@@ -11,13 +12,24 @@ import { type CommandResult, runCommand } from "./run-command.js";
 export async function defineGate(board: BoardStore, wanted: NewGate): Promise<Gate> {
   const gate = makeGate(wanted, board.owner, board.now());
   await board.documents.transact((tx) => {
-    const gates = tx.get<GateRegistry>("gates")?.value.gates ?? {};
-    if (Object.hasOwn(gates, gate.name)) throw invalidArgument("name", `there is a gate ${gate.name} already`);
-    const revision = tx.put("gates", { gates: { ...gates, [gate.name]: gate } });
-    const by = board.owner;
-    tx.append("events", { at: gate.created_at, event: "gate_defined", id: null, by, revision, changes: { gate } });
+    if (Object.hasOwn(gatesToChange(tx), gate.name))
+      throw invalidArgument("name", `there is a gate ${gate.name} already`);
+    addGate(board, tx, gate);
   });
   return gate;
+}
+
+/** Writes a new one with its event. */
+export function addGate(board: BoardStore, tx: Transaction, gate: Gate): void {
+  const revision = tx.put("gates", { gates: { ...gatesToChange(tx), [gate.name]: gate } });
+  tx.append("events", {
+    at: board.now(),
+    event: "gate_defined",
+    id: null,
+    by: board.owner,
+    revision,
+    changes: { gate },
+  });
 }
 
 /** A person's word on a manual gate. The word on an automatic one is its command's. */

@@ -3,6 +3,7 @@
  * named `3.1`, which their parent depends on; a subtask's numbers mean its siblings.
  */
 import { HoldfastError } from "../support/errors.js";
+import { withoutByteOrderMark } from "../support/without-byte-order-mark.js";
 import type { SourcedDraft } from "./import.js";
 import type { IssueState, Priority } from "./issue.js";
 
@@ -99,7 +100,7 @@ function textOf(value: unknown): string {
 
 function parse(text: string): Record<string, unknown> {
   try {
-    const file: unknown = JSON.parse(text);
+    const file: unknown = JSON.parse(withoutByteOrderMark(text));
     if (typeof file === "object" && file !== null) return file as Record<string, unknown>;
   } catch (cause) {
     throw wrong(`it is no JSON (${(cause as Error).message})`);

@@ -6,10 +6,11 @@ import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { BoardStore } from "./board-store.js";
 import { type Draft, makeAll } from "./create.js";
 import { draftsOfBeads } from "./import-beads.js";
+import { importBoard } from "./import-board.js";
 import { draftsOfTaskMaster } from "./import-task-master.js";
 import { checkFields, type Issue, oneOf } from "./issue.js";
 
-const IMPORT_FORMATS = ["task-master", "beads"] as const;
+const IMPORT_FORMATS = ["task-master", "beads", "holdfast"] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /** A draft that names where it came from. */
@@ -25,6 +26,7 @@ export interface Imported {
 
 export async function importIssues(board: BoardStore, text: string, format: ImportFormat): Promise<Imported> {
   oneOf(format, "format", IMPORT_FORMATS);
+  if (format === "holdfast") return importBoard(board, text);
   const drafts = format === "beads" ? draftsOfBeads(text) : draftsOfTaskMaster(text);
   checkDrafts(drafts);
   return board.step(async (commit) => {

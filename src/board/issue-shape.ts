@@ -41,8 +41,13 @@ const SUMMARY: Checks = [...SHARED, ["id", isText], ["gates", holds(isText)], ["
 
 /** `E_STORE_CORRUPT` naming the first field that is missing or makes no sense; the file is left alone. */
 export function requireIssue(value: object, path: string): void {
-  const wrong = wrongField(value, ISSUE);
+  const wrong = wrongInIssue(value);
   if (wrong !== null) throw corruptDocument(path, `${wrong} is missing or makes no sense`);
+}
+
+/** The first field that is missing or makes no sense, or null. */
+export function wrongInIssue(value: object): string | null {
+  return wrongField(value, ISSUE);
 }
 
 export function isSummary(value: unknown): boolean {

@@ -2,7 +2,7 @@
 import type { Transaction } from "../documents/documents.js";
 import { HoldfastError } from "../support/errors.js";
 import type { BoardStore } from "./board-store.js";
-import type { GateRegistry } from "./gate.js";
+import { gatesIn } from "./gate-files.js";
 import {
   checkContext,
   type GateState,
@@ -13,7 +13,7 @@ import {
   notFound,
 } from "./issue.js";
 
-const PENDING: GateState = { status: "pending", at: null, by: null, note: null };
+export const PENDING: GateState = { status: "pending", at: null, by: null, note: null };
 
 /** The issue with the patch applied. `E_GATE_BLOCKED` when that makes it done too early, `E_NOT_FOUND` for a gate. */
 export function patched(board: BoardStore, tx: Transaction, issue: Issue, patch: IssuePatch): IssueValue {
@@ -36,7 +36,7 @@ export function patched(board: BoardStore, tx: Transaction, issue: Issue, patch:
 /** Gates as they stand on an issue that has just got them. */
 export function newGates(tx: Transaction, names: readonly string[]): Record<string, GateState> {
   if (names.length === 0) return {};
-  const known = tx.get<GateRegistry>("gates")?.value.gates ?? {};
+  const known = gatesIn(tx);
   for (const name of names) if (!Object.hasOwn(known, name)) throw notFound("gate", name);
   return Object.fromEntries(names.map((name) => [name, PENDING]));
 }
@@ -66,6 +66,6 @@ function requireOpenWay(board: BoardStore, tx: Transaction, issue: IssueValue): 
 
 /** What to type for a gate that is not passed. */
 function stepTo(tx: Transaction, id: string, gate: string): string {
-  const isAutomatic = tx.get<GateRegistry>("gates")?.value.gates[gate]?.kind === "automatic";
+  const isAutomatic = gatesIn(tx)[gate]?.kind === "automatic";
   return isAutomatic ? `holdfast gate run ${id} ${gate}` : `holdfast issue gate pass ${id} ${gate}`;
 }

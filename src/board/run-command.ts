@@ -1,9 +1,11 @@
 /**
  * Running a gate's command: no shell, a process group of its own, no standard input, a time limit. No guard and no lock is
  * held meanwhile. When the time is up, or the caller does not want to wait any more, the whole group is ended: TERM, and KILL
- * two seconds later. If the caller is killed, the command goes on alone, and nobody hears of its end.
+ * two seconds later. If the caller is killed, or frozen when the time is up, the keeper ends it, and nobody hears of its end.
  */
 import { spawn } from "node:child_process";
+import { Keeper } from "../support/keeper.js";
+import { signalGroup } from "../support/signal-group.js";
 
 export interface CommandResult {
   readonly exitCode: number | null;
@@ -25,8 +27,19 @@ export interface CommandOptions {
 }
 
 export async function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  options.signal?.throwIfAborted();
+  // A gate's verdict does not hang on it: where none can be started, the command has none.
+  const keeper = new Keeper(() => undefined);
+  try {
+    keeper.start();
+    return await resultOf(command, options, keeper);
+  } finally {
+    keeper.close();
+  }
+}
+
+function resultOf(command: readonly string[], options: CommandOptions, keeper: Keeper): Promise<CommandResult> {
   const { signal: stopSignal } = options;
-  stopSignal?.throwIfAborted();
   const [program = "", ...args] = command;
   const startedAt = performance.now();
   const output = createOutput();
@@ -37,18 +50,12 @@ export async function runCommand(command: readonly string[], options: CommandOpt
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
+    if (child.pid !== undefined) keeper.keep(child.pid, options.timeoutMs + KILL_AFTER_MS);
     let timedOut = false;
     let killer: NodeJS.Timeout | undefined;
-    const signalGroup = (signal: NodeJS.Signals): void => {
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, signal);
-      } catch {
-        // The group is gone.
-      }
-    };
     const stop = (): void => {
-      signalGroup("SIGTERM");
-      killer ??= setTimeout(() => signalGroup("SIGKILL"), KILL_AFTER_MS);
+      signalGroup(child, "SIGTERM");
+      killer ??= setTimeout(() => signalGroup(child, "SIGKILL"), KILL_AFTER_MS);
     };
     const limit = setTimeout(() => {
       timedOut = true;
@@ -60,7 +67,8 @@ export async function runCommand(command: readonly string[], options: CommandOpt
       clearTimeout(killer);
       stopSignal?.removeEventListener("abort", stop);
       // What it left running in its group must not write into the verdict of a later run.
-      signalGroup("SIGKILL");
+      signalGroup(child, "SIGKILL");
+      if (child.pid !== undefined) keeper.drop(child.pid);
       // Whoever has left the group may keep the pipes open for as long as it lives; we do not.
       child.stdout.destroy();
       child.stderr.destroy();

@@ -1,4 +1,5 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
+import type { Contention } from "../lock/contention.js";
 import { ERRORS, type HoldfastError } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
 import { quoted } from "./text.js";
@@ -12,26 +13,26 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
   switch (error.code) {
     case "E_LOCK_CONFLICT":
     case "E_LOCK_TIMEOUT":
-      if (named === null) return error.next;
+      if (named === null || namesCommands(error)) return error.next;
       if (command === "lock steal")
-        return [`holdfast lock wait ${key} --wait ${WAIT_LONGER}`, `holdfast lock break ${key} --reason "…"`];
+        return [
+          `holdfast lock wait ${key} --wait ${WAIT_LONGER}`,
+          `holdfast lock break ${heldKey(error) ?? key} --reason "…"`,
+        ];
       return takesWait(command) ? [`holdfast ${again(words)}`, `holdfast explain ${key}`] : [`holdfast explain ${key}`];
     case "E_LOCK_EXPIRED":
-      return error.next.some((step) => step.startsWith("holdfast "))
+      return namesCommands(error)
         ? error.next
         : [`holdfast lock acquire ${key}`, "Then read again what you were about to change."];
     case "E_LOCK_NOT_HELD":
-      return error.next.some((step) => step.startsWith("holdfast "))
-        ? error.next
-        : [`holdfast lock status ${key}`, `holdfast lock acquire ${key}`];
+      return namesCommands(error) ? error.next : [`holdfast lock status ${key}`, `holdfast lock acquire ${key}`];
     case "E_FENCING_MISMATCH":
       return ["Stop writing: somebody else has taken over.", `holdfast explain ${key}`];
     case "E_INVALID_ARGUMENT":
-      return error.next.some((step) => step.startsWith("holdfast "))
+      return namesCommands(error)
         ? error.next
         : [...keyOfFile(error, words), `holdfast ${command} --help`.replace("  ", " ")];
     case "E_NOT_FOUND":
-      if (command === "lock steal") return [`holdfast lock acquire ${key}`];
       return command === "lock break" ? ["holdfast lock list"] : error.next;
     case "E_IO":
       return typeof error.details.path === "string" && error.next[0] === ERRORS.E_IO.next
@@ -40,6 +41,10 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     default:
       return error.next;
   }
+}
+
+function namesCommands({ next }: HoldfastError): boolean {
+  return next.some((step) => step.startsWith("holdfast "));
 }
 
 /** Who writes a path where a key belongs means the lock of that file. */
@@ -59,6 +64,11 @@ function keyOf({ details }: HoldfastError): string | null {
   const contention = details.contention as { resource?: string } | undefined;
   const resource = contention?.resource ?? details.resource;
   return typeof resource === "string" ? resource : null;
+}
+
+/** What is in the way may be held above or below the key that was asked for. */
+function heldKey({ details }: HoldfastError): string | undefined {
+  return (details.contention as Contention | undefined)?.holders[0]?.resource;
 }
 
 /** The same command with a longer wait. */

@@ -1,11 +1,12 @@
 /** Whether the process behind a lock still lives, and so whether the lock may be taken over. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Grant } from "../lock/grant.js";
 import { type Life, type Recovery, recoverable, type Witness } from "../lock/profile.js";
 import type { Instant } from "../lock/time.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { lifeBehind } from "../support/life.js";
+import { namesIn } from "../support/names-in.js";
 import { lifeOfFile, probeLife } from "../support/proof-of-life.js";
 import type { Places } from "./places.js";
 import type { FoundLock } from "./record.js";
@@ -37,14 +38,6 @@ export function removeOldProofs({ alive }: Places, current: string | null): void
   for (const name of namesIn(alive)) {
     const path = join(alive, name);
     if (name !== current && lifeOfFile(path) === "dead") removeQuietly(path);
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

@@ -2,9 +2,10 @@
  * The lease token of a lock that was taken by a command that has ended: kept in the folder, for its OS user only (mode
  * 0600), so that the next command of the same user and holder can renew or unlock. A copy of the folder copies it, too.
  */
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeQuietly, writeFully } from "../support/durable-file.js";
+import { namesIn } from "../support/names-in.js";
 import { accessError } from "./access-error.js";
 import type { Places } from "./places.js";
 
@@ -38,12 +39,4 @@ export function keptToken({ own }: Places, lockId: string): string | null {
 export function removeTokens({ own }: Places, butFor: string | null): void {
   for (const name of namesIn(own))
     if (name.startsWith(PREFIX) && name !== PREFIX + butFor) removeQuietly(join(own, name));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import { removeFile, writeFully } from "../support/durable-file.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { exchangeFiles } from "../support/exchange-files.js";
+import { withoutByteOrderMark } from "../support/without-byte-order-mark.js";
 
 const DOCUMENT_SCHEMA = 1;
 const CONFLICT = /^<{7} .*^={7}$.*^>{7} /ms;
@@ -54,10 +55,10 @@ export function corruptDocument(path: string, why: string, cause?: unknown): Hol
   });
 }
 
-/** Null when there is no such file. */
+/** Without a byte order mark. Null when there is no such file. */
 export function readText(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return withoutByteOrderMark(readFileSync(path, "utf8"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw ioError(error, "read", path);

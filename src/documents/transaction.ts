@@ -1,5 +1,5 @@
 /** What a step has read and wants to change. Nothing of it is written before the step's function has returned. */
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import { decodeDocument, encodeDocument, quarantine, readText, type StoredDocument } from "./document-file.js";
 import { identityOf, type JournalRecord } from "./journal-record.js";
 import { endOfLog, type LogEnd } from "./log-file.js";
@@ -10,6 +10,8 @@ import type { Place } from "./settle.js";
 export interface Transaction {
   /** `E_STORE_CORRUPT` after moving a file aside that cannot be read; `E_FORMAT_UNSUPPORTED` leaves it alone. */
   get<V extends object>(id: string): StoredDocument<V> | null;
+  /** As `get`, but a file that cannot be read stays where it is: for what is only looked at. */
+  peek<V extends object>(id: string): StoredDocument<V> | null;
   /** Creates or replaces it; returns its new revision. A value equal to what is there changes nothing. */
   put(id: string, value: object): number;
   remove(id: string): void;
@@ -39,12 +41,16 @@ export class OpenTransaction implements Transaction {
   }
 
   get<V extends object>(id: string): StoredDocument<V> | null {
+    return this.#lookToWrite(id).document as StoredDocument<V> | null;
+  }
+
+  peek<V extends object>(id: string): StoredDocument<V> | null {
     return this.#look(id).document as StoredDocument<V> | null;
   }
 
   put(id: string, value: object): number {
     checkObject(value, "value", ["schema_version", "revision"]);
-    const seen = this.#look(id);
+    const seen = this.#lookToWrite(id);
     const { document } = seen;
     if (document !== null && JSON.stringify(document.value) === JSON.stringify(value)) return document.revision;
     const revision = (document?.revision ?? 0) + 1;
@@ -54,7 +60,7 @@ export class OpenTransaction implements Transaction {
   }
 
   remove(id: string): void {
-    Object.assign(this.#look(id), { document: null, text: null });
+    Object.assign(this.#lookToWrite(id), { document: null, text: null });
   }
 
   append(log: string, entry: object): number {
@@ -83,23 +89,13 @@ export class OpenTransaction implements Transaction {
     return writes.length + appends.length === 0 ? null : { writes, appends };
   }
 
-  #look(id: string): Seen {
-    this.#assertOpen();
-    const known = this.#seen.get(id);
-    if (known !== undefined) return known;
-    const path = documentPath(this.#place.dir, checkName(id, "id"));
-    const text = readText(path);
-    const before = text === null ? null : identityOf(text);
-    const seen = { before, document: text === null ? null : this.#decode(id, text, path), text };
-    this.#seen.set(id, seen);
-    return seen;
-  }
-
-  #decode(id: string, text: string, path: string): StoredDocument<object> {
+  /** Moves a file out of the way that cannot be read. */
+  #lookToWrite(id: string): Seen {
     try {
-      return decodeDocument(id, text, path);
+      return this.#look(id);
     } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "E_STORE_CORRUPT") throw error;
+      if (!isHoldfastError(error, "E_STORE_CORRUPT")) throw error;
+      const path = documentPath(this.#place.dir, id);
       const place = quarantine(path, this.#place.now());
       throw new HoldfastError("E_STORE_CORRUPT", `${error.message}; it was moved to ${place}`, {
         cause: error,
@@ -107,6 +103,18 @@ export class OpenTransaction implements Transaction {
         next: [`Mend ${place} and move it back to ${path}, or start the document anew.`],
       });
     }
+  }
+
+  #look(id: string): Seen {
+    this.#assertOpen();
+    const known = this.#seen.get(id);
+    if (known !== undefined) return known;
+    const path = documentPath(this.#place.dir, checkName(id, "id"));
+    const text = readText(path);
+    const before = text === null ? null : identityOf(text);
+    const seen = { before, document: text === null ? null : decodeDocument(id, text, path), text };
+    this.#seen.set(id, seen);
+    return seen;
   }
 
   #assertOpen(): void {

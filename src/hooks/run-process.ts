@@ -7,11 +7,12 @@
  *
  * Until then, and where the system does not tell, a lock of the run has no process, and only its lease counts.
  */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ancestorsOfThis, type ProcessMark } from "../support/ancestors.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { pidNamespace } from "../support/machine.js";
+import { namesIn } from "../support/names-in.js";
 import { digest, stateFolder } from "../workspace/token-files.js";
 import { isFields } from "./fields.js";
 
@@ -85,12 +86,4 @@ function read(path: string): KeptRun | null {
 
 function markText({ pid, startTime }: ProcessMark): string {
   return `${pid} ${startTime}`;
-}
-
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return [];
-  }
 }

@@ -53,7 +53,7 @@ export async function createDetachedLease(
       const [grant, other] = refs();
       if (grant === undefined || other !== undefined) throw invalidArgument("keys", "upgrade one key at a time");
       const presented = [grant, ...(await findHeld(home, new Set([tokenHash])))];
-      ({ grants } = await home.track(untilUpgraded(home, grant, presented, options)));
+      ({ grants } = await home.holdings.track(untilUpgraded(home, grant, presented, options)));
     },
     async downgrade() {
       grants = await store.locks.downgrade(refs(), home.party);

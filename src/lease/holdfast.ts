@@ -13,6 +13,7 @@ import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type Explanation, explain } from "./explain.js";
 import type { Heart } from "./heart.js";
+import { Holdings } from "./holdings.js";
 import { Identity, newToken } from "./identity.js";
 import type { Lease } from "./lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease-home.js";
@@ -50,11 +51,8 @@ export class Holdfast {
   readonly #identity: Identity;
   readonly #home: LeaseHome;
   readonly #place: TakingPlace;
-  /** In the order taken: given back in the reverse. */
-  readonly #held = new Set<Lease>();
-  readonly #adrift = new Set<string>();
+  readonly #holdings = new Holdings();
   readonly #closing = new AbortController();
-  readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | null = null;
 
   /** @internal Use `openHoldfast`. */
@@ -71,8 +69,7 @@ export class Holdfast {
       heart: facts.heart,
       wait: facts.wait,
       closing: this.#closing.signal,
-      track: (work) => this.#track(work),
-      underWay: this.#underWay,
+      holdings: this.#holdings,
       get party() {
         return identity.party;
       },
@@ -81,8 +78,6 @@ export class Holdfast {
         return this.#acquire(parseAcquire(keys, options, facts), family, false);
       },
       newToken,
-      held: this.#held,
-      adrift: this.#adrift,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
   }
@@ -196,7 +191,7 @@ export class Holdfast {
   async untilFree(key: string, options: Pick<AcquireOptions, "mode" | "wait" | "signal"> = {}): Promise<void> {
     this.#assertOpen();
     const { wants, waitMs, signal } = parseAcquire(key, options, this.#facts);
-    for (const want of wants) await this.#track(untilFree(this.#home, want, waitMs, signal));
+    for (const want of wants) await this.#holdings.track(untilFree(this.#home, want, waitMs, signal));
   }
 
   /** What is held, in the order of keys, a page at a time. */
@@ -238,32 +233,14 @@ export class Holdfast {
   }
 
   async #letGo(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
-    await this.#giveBack();
+    const isAllGivenBack = await this.#holdings.giveBack();
     await this.#facts.heart.close();
-    await this.#facts.store.close(this.#held.size + this.#adrift.size > 0);
-  }
-
-  /** One whose release was refused because something nests in it is held again, and has become the newest: once more then. */
-  async #giveBack(): Promise<void> {
-    for (let before = Number.POSITIVE_INFINITY; this.#held.size > 0 && this.#held.size < before; ) {
-      before = this.#held.size;
-      for (const lease of [...this.#held].reverse()) await lease.close();
-    }
-  }
-
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#underWay.delete(work);
-    }
+    await this.#facts.store.close(!isAllGivenBack);
   }
 
   #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
-    return this.#track(takeLocks(this.#place, parsed, family, mustSteal));
+    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal));
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {

@@ -4,6 +4,7 @@ import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import type { Duration } from "./duration.js";
 import type { Heart } from "./heart.js";
+import type { Holdings } from "./holdings.js";
 import type { Lease } from "./lease.js";
 import type { AcquireOptions } from "./options.js";
 
@@ -15,17 +16,10 @@ export interface LeaseHome {
   readonly heart: Heart;
   /** Aborts when the workplace closes: nothing waits any longer. */
   readonly closing: AbortSignal;
-  /** Closing waits for these. */
-  readonly underWay: Set<Promise<unknown>>;
-  /** Counts as under way until it is over. */
-  track<T>(work: Promise<T>): Promise<T>;
+  readonly holdings: Holdings;
   /** How long to wait unless a request says otherwise. */
   readonly wait: Duration | undefined;
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
-  /** Everything in hand. */
-  readonly held: Set<Lease>;
-  /** First grants of leases that were lost and not released: some of it may be in the store still. */
-  readonly adrift: Set<string>;
   newToken(): { readonly token: string; readonly hash: string };
 }
 

@@ -102,7 +102,7 @@ export class Lease {
 
   /** upgradeable → write, with a new fencing token, when no other reader remains. */
   async upgrade(options: UpgradeOptions = {}): Promise<void> {
-    return this.#home.track(this.#upgrade(options));
+    return this.#home.holdings.track(this.#upgrade(options));
   }
 
   async #upgrade(options: UpgradeOptions): Promise<void> {
@@ -172,7 +172,7 @@ export class Lease {
 
   /** After expiry, if nobody has ended the grant: a new lease with a new fencing token. This one stays lost. */
   async resume(): Promise<Lease> {
-    return this.#home.track(this.#resume());
+    return this.#home.holdings.track(this.#resume());
   }
 
   async #resume(): Promise<Lease> {
@@ -180,7 +180,7 @@ export class Lease {
     const { token, hash } = this.#home.newToken();
     const since = this.#home.clock().bootMs;
     const grants = await this.#home.store.locks.resume(this.#refs(), hash, this.#home.party);
-    this.#home.adrift.delete(this.#first.lockId);
+    this.#home.holdings.settle(this.#first.lockId);
     const leaseMs = this.#leaseMs;
     return new Lease(this.#home, { grants, token, since, leaseMs, family: this.#family, detached: this.#detached });
   }
@@ -192,7 +192,7 @@ export class Lease {
   release(): Promise<void> {
     if (this.#state !== "released") {
       this.#releasing = this.#giveBack();
-      this.#home.underWay.add(this.#releasing);
+      this.#home.holdings.begin(this.#releasing);
     }
     return this.#releasing;
   }
@@ -211,10 +211,10 @@ export class Lease {
       else if (!isGone) this.#keepForRelease(error);
       if (!wasLost || !isGone) throw error;
     } finally {
-      this.#home.underWay.delete(this.#releasing);
+      this.#home.holdings.end(this.#releasing);
       this.#releasing = DONE;
     }
-    this.#home.adrift.delete(this.#first.lockId);
+    this.#home.holdings.settle(this.#first.lockId);
     tell("released", () => ({
       resources: this.keys,
       mode: this.mode,
@@ -250,7 +250,7 @@ export class Lease {
 
   #hold(since: number, leaseMs: number): Trust {
     this.#family.add(this);
-    this.#home.held.add(this);
+    this.#home.holdings.hold(this);
     const pulse = {
       grants: this.#refs(),
       leaseMs,
@@ -283,7 +283,7 @@ export class Lease {
   #letGo(): void {
     this.#trust.stop();
     this.#family.delete(this);
-    this.#home.held.delete(this);
+    this.#home.holdings.letGo(this);
   }
 
   /** The store could not do it: the lease is renewed no more, and may be released again. */
@@ -295,7 +295,7 @@ export class Lease {
   /** Nobody renews it any more, and some of it may be in the store. What is detached outlives this process anyway. */
   #drift(): void {
     this.#state = "lost";
-    if (!this.#detached) this.#home.adrift.add(this.#first.lockId);
+    if (!this.#detached) this.#home.holdings.drift(this.#first.lockId);
   }
 
   #takeBack(): void {

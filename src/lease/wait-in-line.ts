@@ -67,18 +67,19 @@ async function standInLine(
     if (!listening.mayHaveMissed) await alarm.rungWithin(Math.min(attempt.waitMs, pollMs(ahead)));
     for (;;) {
       for (const signal of attempt.signals) signal.throwIfAborted();
-      const answer = attempt.look() ?? (await askPatiently(attempt, ticketId, startedAt, alarm));
+      const isLast = performance.now() - startedAt >= attempt.waitMs;
+      const waiting = { waitMs: isLast ? 0 : attempt.waitMs, ticketId };
+      const answer = attempt.look() ?? (await askPatiently(attempt, waiting, startedAt, alarm));
       const waitedMs = performance.now() - startedAt;
       if (answer.kind === "granted") {
         inLine = false;
         return granted(answer, waitedMs);
       }
-      const leftMs = attempt.waitMs - waitedMs;
-      if (leftMs <= 0) {
+      if (answer.kind === "conflict") {
         report = answer.contention;
         throw timeout(attempt.waitMs, answer.contention);
       }
-      await alarm.rungWithin(Math.min(leftMs, pollMs(answer.kind === "queued" ? answer.ahead : 0)));
+      await alarm.rungWithin(Math.min(Math.max(0, attempt.waitMs - waitedMs), pollMs(answer.ahead)));
     }
   } finally {
     listening[Symbol.dispose]();
@@ -88,10 +89,10 @@ async function standInLine(
 }
 
 /** A store that is out of reach for a while does not end a wait; one that stays so until its end does. */
-async function askPatiently(attempt: Attempt, ticketId: string, startedAt: number, alarm: Alarm): Promise<Answer> {
+async function askPatiently(attempt: Attempt, waiting: Waiting, startedAt: number, alarm: Alarm): Promise<Answer> {
   for (;;) {
     try {
-      return await attempt.ask({ waitMs: attempt.waitMs, ticketId });
+      return await attempt.ask(waiting);
     } catch (error) {
       const leftMs = attempt.waitMs - (performance.now() - startedAt);
       if (!isUnavailable(error) || leftMs <= 0) throw error;

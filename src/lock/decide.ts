@@ -14,17 +14,17 @@
 import type { ErrorCode } from "../support/errors.js";
 import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";
 import { isWithin, type Key, nodesOf } from "./key.js";
-import { byNumber, inTurn, standsInTheWay } from "./line.js";
+import { byNumber, type Line, standsInTheWay } from "./line.js";
 import { conflictNode } from "./marks.js";
 import { covers } from "./mode.js";
 import type { NodeOrder } from "./order.js";
 import { isForeign, type Recovery, recoverable, ticketStands, type Witness } from "./profile.js";
 import type { Instant } from "./time.js";
 
-/** Grants and tickets on the wanted keys, their ancestors and their descendants. Nothing else matters. */
+/** Grants and waiters on the wanted keys, their ancestors and their descendants. Nothing else matters. */
 export interface Neighbourhood {
   readonly grants: readonly Grant[];
-  readonly tickets: readonly Ticket[];
+  readonly line: Line;
   readonly unreadable: readonly UnreadableGrant[];
 }
 
@@ -69,7 +69,7 @@ export function decide(near: Neighbourhood, request: Request, circumstances: Cir
   const isBlocked = obstacles.nodes.length > 0;
   const { now, order, witness } = circumstances;
   const seen = { now, order, witness: isBlocked ? TRUSTING : witness };
-  const behind = request.holds.length > 0 ? null : firstAhead(near.tickets, fresh, request, seen);
+  const behind = request.holds.length > 0 ? null : firstAhead(near.line, fresh, request, seen);
   if (isBlocked) return blockedByHolders(obstacles, behind, request, order);
   if (behind !== null) return { kind: "wait", holders: [], behind };
   return { kind: "grant", covers: nested, ends: obstacles.ends };
@@ -141,7 +141,7 @@ function findObstacles(
   circumstances: Circumstances,
 ): Obstacles {
   const found: Obstacles = { holders: [], nodes: [], ends: [], refusal: null };
-  const upgrading = upgradesInLine(near.tickets, circumstances.now);
+  const upgrading = near.grants.length === 0 ? NONE : upgradesInLine(near.line, circumstances.now);
   for (const grant of near.grants) {
     if (request.presented.has(grant.tokenHash)) {
       const other = wants.find((want) => usageNode(grant, want) !== null);
@@ -191,10 +191,16 @@ function seenBy(request: Request, grant: Grant, upgrading: ReadonlySet<string>):
   return isThere ? grant : { ...grant, mode: "write" };
 }
 
-function upgradesInLine(tickets: readonly Ticket[], now: Instant): Set<string> {
-  const ids = new Set<string>();
-  for (const ticket of tickets) if (ticket.upgradeOf !== null && ticketStands(ticket, now)) ids.add(ticket.upgradeOf);
-  return ids;
+const NONE: ReadonlySet<string> = new Set();
+
+/** They stand at the head. */
+function upgradesInLine(line: Line, now: Instant): ReadonlySet<string> {
+  let ids: Set<string> | null = null;
+  for (const ticket of line) {
+    if (ticket.upgradeOf === null) break;
+    if (ticketStands(ticket, now)) ids = (ids ?? new Set()).add(ticket.upgradeOf);
+  }
+  return ids ?? NONE;
 }
 
 /** A key is in use either as a plain lock or as a semaphore with one number of permits, never both ways at once. */
@@ -240,15 +246,16 @@ const TRUSTING: Witness = { life: () => "unknown", hasActiveJob: () => false };
 
 /** The first ticket before this request that holds it back. Dead waiters are passed over. */
 function firstAhead(
-  tickets: readonly Ticket[],
+  line: Line,
   wants: readonly Want[],
   request: Request,
   { now, witness }: Circumstances,
 ): Ticket | null {
   const mine = request.ticket;
   const hasPlace = mine !== null && ticketStands(mine, now);
-  for (const ticket of inTurn(tickets)) {
-    if (ticket.ticketId === mine?.ticketId || (hasPlace && byNumber(ticket, mine) > 0)) continue;
+  for (const ticket of line) {
+    if (ticket.ticketId === mine?.ticketId) continue;
+    if (hasPlace && byNumber(ticket, mine) > 0) break;
     if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket;
   }
   return null;

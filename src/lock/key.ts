@@ -42,6 +42,13 @@ export function treeOf(key: Key): Key {
   return (end < 0 ? key : key.slice(0, end)) as Key;
 }
 
+/** In the order in which their guards are taken. */
+export function treesOf(about: readonly { readonly resource: Key }[]): readonly Key[] {
+  const [first] = about;
+  if (about.length === 1 && first !== undefined) return [treeOf(first.resource)];
+  return [...new Set(about.map(({ resource }) => treeOf(resource)))].sort();
+}
+
 /** Ancestors from the top down, without the key itself. */
 export function ancestorsOf(key: Key): Key[] {
   const ancestors: Key[] = [];

@@ -3,22 +3,92 @@
  * so a waiting writer is not overtaken by readers for ever. Only whoever can go next is woken.
  */
 import type { Grant, Ticket, Want } from "./grant.js";
+import type { Key } from "./key.js";
 import { conflictNode } from "./marks.js";
 import { ticketStands, type Witness } from "./profile.js";
 import type { Instant } from "./time.js";
+
+/** Tickets as they are served. Reading on has its price in a long line, so whoever knows enough stops. */
+export interface Line extends Iterable<Ticket> {
+  readonly isEmpty: boolean;
+  /** Everybody in it wants this key or one below it, so a writer of it closes the line behind him. Null: none is known. */
+  readonly within: Key | null;
+  /** All places, also those in which nobody stands any more. */
+  readonly length: number;
+  find(ticketId: string): Ticket | null;
+}
 
 export function byNumber(a: Ticket, b: Ticket): number {
   return a.number - b.number || (a.ticketId < b.ticketId ? -1 : 1);
 }
 
-/** As they are served. Stores keep them so, for the most part. */
-export function inTurn(tickets: readonly Ticket[]): readonly Ticket[] {
-  let last: Ticket | null = null;
-  for (const ticket of tickets) {
-    if (last !== null && byNumber(last, ticket) > 0) return [...tickets].sort(byNumber);
-    last = ticket;
+/** A line of tickets that are at hand, in any order. */
+export function lineOf(tickets: Iterable<Ticket>): Line {
+  return new ListedLine([...tickets].sort(byNumber));
+}
+
+class ListedLine implements Line {
+  readonly within = null;
+  readonly #tickets: readonly Ticket[];
+
+  constructor(tickets: readonly Ticket[]) {
+    this.#tickets = tickets;
   }
-  return tickets;
+
+  get isEmpty(): boolean {
+    return this.#tickets.length === 0;
+  }
+
+  get length(): number {
+    return this.#tickets.length;
+  }
+
+  find(ticketId: string): Ticket | null {
+    return this.#tickets.find((ticket) => ticket.ticketId === ticketId) ?? null;
+  }
+
+  [Symbol.iterator](): Iterator<Ticket> {
+    return this.#tickets[Symbol.iterator]();
+  }
+}
+
+export const NOBODY_WAITS: Line = new ListedLine([]);
+
+/** The line without those whom `isOut` names. */
+export function lineWithout(line: Line, isOut: (ticket: Ticket) => boolean): Line {
+  return new ThinnedLine(line, isOut);
+}
+
+class ThinnedLine implements Line {
+  readonly within: Key | null;
+  readonly #line: Line;
+  readonly #isOut: (ticket: Ticket) => boolean;
+
+  constructor(line: Line, isOut: (ticket: Ticket) => boolean) {
+    this.within = line.within;
+    this.#line = line;
+    this.#isOut = isOut;
+  }
+
+  get isEmpty(): boolean {
+    for (const _ of this) return false;
+    return true;
+  }
+
+  get length(): number {
+    let length = 0;
+    for (const _ of this) length += 1;
+    return length;
+  }
+
+  find(ticketId: string): Ticket | null {
+    const found = this.#line.find(ticketId);
+    return found === null || this.#isOut(found) ? null : found;
+  }
+
+  *[Symbol.iterator](): Iterator<Ticket> {
+    for (const ticket of this.#line) if (!this.#isOut(ticket)) yield ticket;
+  }
 }
 
 /** True when one of the wants of `ticket` stands in the way of one of `wants`, as if it were granted. */
@@ -33,27 +103,40 @@ function blocksInLine(theirs: Want, mine: Want): boolean {
   return bothPermits ? theirs.resource === mine.resource : conflictNode(theirs, mine) !== null;
 }
 
-/**
- * The tickets to wake after something changed at `around`: those that nobody ahead of them holds back and that what is
- * held now lets in. The dead are passed over.
- */
+export interface Turn {
+  /** Those whom nobody ahead of them holds back and whom what is held now lets in. */
+  readonly next: readonly Ticket[];
+  /** Places in which nobody stands any more, as far as the line was read. */
+  readonly over: readonly Ticket[];
+}
+
+export const NOBODYS_TURN: Turn = { next: [], over: [] };
+
+/** Whose turn it is after something changed. The dead are passed over. */
 export function nextInLine(
-  tickets: readonly Ticket[],
+  line: Line,
   held: readonly Grant[],
-  now: Instant,
-  witness: Witness,
-): Ticket[] {
+  { now, witness, hasGone }: { now: Instant; witness: Witness; hasGone: (ticket: Ticket) => boolean },
+): Turn {
+  const closes = ({ resource, mode, permits }: Want): boolean =>
+    resource === line.within && mode === "write" && permits === null;
+  if (held.some(closes)) return NOBODYS_TURN;
   const ahead: Ticket[] = [];
-  const woken: Ticket[] = [];
-  for (const ticket of inTurn(tickets)) {
-    if (!ticketStands(ticket, now)) continue;
+  const next: Ticket[] = [];
+  const over: Ticket[] = [];
+  for (const ticket of line) {
+    if (!ticketStands(ticket, now) || hasGone(ticket)) {
+      over.push(ticket);
+      continue;
+    }
     const heldBack = ahead.some((other) => standsInTheWay(other, ticket.wants));
     const mayGo = !heldBack && !held.some((grant) => blocksTicket(grant, ticket));
     if (mayGo && witness.life(ticket) === "dead") continue;
-    if (mayGo) woken.push(ticket);
+    if (mayGo) next.push(ticket);
     ahead.push(ticket);
+    if (ticket.wants.some(closes)) break;
   }
-  return woken;
+  return { next, over };
 }
 
 function blocksTicket(grant: Grant, ticket: Ticket): boolean {

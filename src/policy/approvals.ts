@@ -7,6 +7,7 @@
  */
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import type { Contention } from "../lock/contention.js";
 import type { GrantRecord } from "../lock/grant.js";
 import { parseKey } from "../lock/key.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
@@ -44,8 +45,29 @@ export async function approve(holdfast: Holdfast, approval: Approval, options: A
   const { reason, ttl = DEFAULT_TTL } = options;
   const { operation, ids } = approval;
   const metadata = { operation, ids, ...(reason === undefined ? {} : { reason }) };
-  const lease = await holdfast.acquire(approvalKey(approval), { detached: true, ttl, wait: 0, metadata });
-  return { token: lease.token, record: lease.grants[0] as GrantRecord };
+  try {
+    const lease = await holdfast.acquire(approvalKey(approval), { detached: true, ttl, wait: 0, metadata });
+    return { token: lease.token, record: lease.grants[0] as GrantRecord };
+  } catch (error) {
+    throw isHoldfastError(error, "E_LOCK_CONFLICT") ? approvedAlready(approval, error) : error;
+  }
+}
+
+/** Unless what is in the way is no approval, but somebody's lock on its key. */
+function approvedAlready(approval: Approval, conflict: HoldfastError): HoldfastError {
+  const key = approvalKey(approval);
+  const { holders } = conflict.details.contention as Contention;
+  const standing = holders.find(({ resource, owner }) => resource === key && isPerson(owner));
+  if (standing === undefined) return conflict;
+  const { operation, ids } = approval;
+  return new HoldfastError("E_LOCK_CONFLICT", `${wordsOf(approval)} is approved already, by ${standing.owner}`, {
+    cause: conflict,
+    details: { ...conflict.details, operation, ids },
+    next: [
+      "Hand on the token that was given for it: it has not been used yet. If it is lost, take the approval back, then approve again:",
+      `holdfast lock break ${key} --reason "…"`,
+    ],
+  });
 }
 
 /** Uses it up. `E_FORBIDDEN` as `assertApproved`. */
@@ -87,11 +109,16 @@ function isPerson(owner: string): boolean {
   return PERSONS.has(owner.split(":", 1)[0] ?? "");
 }
 
-function notApproved({ operation, ids }: Approval, why: string, cause?: unknown): HoldfastError {
-  const scope = Object.entries(ids).map(([kind, id]) => `${kind}=${id}`);
+/** As the command takes it: `map.delete project=alpha map=m1`. */
+function wordsOf({ operation, ids }: Approval): string {
+  return [operation, ...Object.entries(ids).map(([kind, id]) => `${kind}=${id}`)].join(" ");
+}
+
+function notApproved(approval: Approval, why: string, cause?: unknown): HoldfastError {
+  const { operation, ids } = approval;
   return new HoldfastError("E_FORBIDDEN", `${operation} cannot be undone and ${why}`, {
     details: { operation, ids },
-    next: [`Ask a person to run: holdfast approve ${[operation, ...scope].join(" ")} --by user:NAME`],
+    next: [`Ask a person to run: holdfast approve ${wordsOf(approval)} --by user:NAME`],
     ...(cause === undefined ? {} : { cause }),
   });
 }

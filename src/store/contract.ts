@@ -78,6 +78,9 @@ export interface UpgradeRequest extends Waiting {
   readonly presented: readonly Presented[];
 }
 
+/** What a request waits for, and who has it or is before it in line. */
+export type InTheWay = Pick<Contention, "resource" | "owner">;
+
 export type Answer =
   /**
    * `ended`: what was taken over from holders that are gone. `since`: a moment (milliseconds since boot) before which it
@@ -89,8 +92,8 @@ export type Answer =
       readonly ended: readonly Grant[];
       readonly since?: number;
     }
-  /** `ahead`: how many in line are before this request. */
-  | { readonly kind: "queued"; readonly ticketId: string; readonly ahead: number; readonly contention: Contention }
+  /** `ahead`: how many in line may be before this request. A request without time to wait gets the whole report. */
+  | { readonly kind: "queued"; readonly ticketId: string; readonly ahead: number; readonly inTheWay: InTheWay }
   | { readonly kind: "conflict"; readonly contention: Contention };
 
 export interface EndRequest {

@@ -184,6 +184,8 @@ export function encodeTicket(ticket: Ticket): string {
 
 export function decodeTicket(from: unknown): Ticket {
   const stored = (typeof from === "string" ? JSON.parse(from) : from) as StoredTicket;
+  if (!areTexts(stored.id, stored.nonce, stored.boot) || !Number.isSafeInteger(stored.n) || !isProof(stored.proof))
+    throw new Error("fields are missing or make no sense");
   const at = ([wallMs, bootMs]: readonly [number, number]) => ({
     wallMs,
     bootMs,

@@ -1,16 +1,11 @@
 /** One order of what is near, whatever ledger it comes from, so that the same history gets the same answers. */
 import type { Neighbourhood } from "../lock/decide.js";
 import type { Grant } from "../lock/grant.js";
-import { inTurn } from "../lock/line.js";
 
-/** Grants by key and token, covers before what nests in them; tickets as they are served. */
+/** Grants by key and token, covers before what nests in them. */
 export function inOrder(near: Neighbourhood): Neighbourhood {
-  if (near.grants.length < 2 && near.tickets.length < 2) return near;
-  return {
-    grants: [...near.grants].sort(byPlace),
-    tickets: inTurn(near.tickets),
-    unreadable: near.unreadable,
-  };
+  if (near.grants.length < 2) return near;
+  return { grants: [...near.grants].sort(byPlace), line: near.line, unreadable: near.unreadable };
 }
 
 function byPlace(a: Grant, b: Grant): number {

@@ -1,6 +1,6 @@
 /** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
 import type { Ticket } from "../lock/grant.js";
-import { type Key, treeOf } from "../lock/key.js";
+import { type Key, treeOf, treesOf } from "../lock/key.js";
 import type { Manifest } from "../lock/manifest.js";
 import { createNodeOrder } from "../lock/order.js";
 import { sleep } from "../support/sleep.js";
@@ -167,17 +167,18 @@ function told(view: LedgerView, grants: readonly GrantRef[], { event, party, det
   return { audit, durable: true };
 }
 
-function treesOf(about: readonly Located[]): readonly Key[] {
-  const [first] = about;
-  if (about.length === 1 && first !== undefined) return [treeOf(first.resource)];
-  return [...new Set(about.map(({ resource }) => treeOf(resource)))].sort();
-}
-
 export function createReader({ records, settings }: Pick<Ledger, "records" | "settings">): Reader {
   return {
     async inspect(resource) {
-      const { grants, tickets: waiters, unreadable } = inOrder(records.near(resource));
-      return { resource, grants, waiters, unreadable, fencingToken: records.lastFence(treeOf(resource)), settings };
+      const { grants, line, unreadable } = inOrder(records.near(resource));
+      return {
+        resource,
+        grants,
+        waiters: [...line],
+        unreadable,
+        fencingToken: records.lastFence(treeOf(resource)),
+        settings,
+      };
     },
     list: async (page) => records.list(page),
     audit: async (page) => records.audit(page),

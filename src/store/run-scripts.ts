@@ -7,7 +7,7 @@
  */
 import type { AuditDraft } from "../lock/audit.js";
 import type { Grant, Ticket } from "../lock/grant.js";
-import { type Key, treeOf } from "../lock/key.js";
+import { type Key, treesOf } from "../lock/key.js";
 import type { Manifest } from "../lock/manifest.js";
 import { HoldfastError } from "../support/errors.js";
 import type {
@@ -141,7 +141,7 @@ class Answers {
   }
 
   #view(about: readonly { readonly resource: Key }[]) {
-    return this.#step.view([...new Set(about.map(({ resource }) => treeOf(resource)))]);
+    return this.#step.view(treesOf(about));
   }
 
   #done<T>({ result, changes }: Outcome<T>): T {

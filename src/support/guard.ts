@@ -5,6 +5,7 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { HoldfastError, ioError } from "./errors.js";
 import { type FolderNames, KnownName } from "./folder-names.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
@@ -140,11 +141,33 @@ export async function enterAll(
   name: string,
   giveUpAfterMs: number = GIVE_UP_AFTER_MS,
 ): Promise<void> {
+  const [guard] = guards;
+  if (guard === undefined || guards.length > 1) return tryUntilInside(guards, name, giveUpAfterMs);
+  const before = lines.get(guard);
+  const entering =
+    before === undefined
+      ? tryUntilInside(guards, name, giveUpAfterMs)
+      : before.then(() => setImmediate()).then(() => tryUntilInside(guards, name, giveUpAfterMs));
+  lines.set(guard, entering);
+  try {
+    await entering;
+  } finally {
+    if (lines.get(guard) === entering) lines.delete(guard);
+  }
+}
+
+/**
+ * Those of this process who wait for one guard stand behind one another: one of them tries, and the next when that one is
+ * out again. If it gives up, so do those who stood behind it.
+ */
+const lines = new WeakMap<Guard, Promise<void>>();
+
+async function tryUntilInside(guards: readonly Guard[], name: string, giveUpAfterMs: number): Promise<void> {
   const startedAt = performance.now();
   let turn = turnOf(guards);
   let turnSince = startedAt;
   for (let round = 0; ; round += 1) {
-    for (let spin = 0; spin < SPINS; spin += 1) if (tryEnterAll(guards)) return;
+    for (let spin = round === 0 ? SPINS : 1; spin > 0; spin -= 1) if (tryEnterAll(guards)) return;
     const now = performance.now();
     if (turn !== turnOf(guards)) {
       turn = turnOf(guards);

@@ -7,11 +7,12 @@
  * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { lifeOfCommand } from "./command-mark.js";
 import { ioError } from "./errors.js";
 import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
+import { namesIn } from "./names-in.js";
 
 /** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
 export const WAKE_BYTE_AT = 511;
@@ -121,14 +122,6 @@ function sweep(path: string, limit: number): void {
     else unlinkSync(path);
   } finally {
     closeSync(fd);
-  }
-}
-
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return [];
   }
 }
 

@@ -9,6 +9,7 @@ import { checkSettings } from "../lock/settings.js";
 import type { Deployment } from "../policy/decide.js";
 import { checkPolicy, type Policy } from "../policy/rule.js";
 import { HoldfastError, ioError } from "../support/errors.js";
+import { withoutByteOrderMark } from "../support/without-byte-order-mark.js";
 
 export const CONFIG_FILE = "holdfast.config.json";
 
@@ -80,7 +81,7 @@ export function readConfig(root: string): Config {
 function parseConfig(text: string, path: string): Config {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutByteOrderMark(text));
   } catch (cause) {
     throw configError(path, null, `is no JSON: ${(cause as Error).message}`);
   }

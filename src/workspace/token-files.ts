@@ -10,11 +10,12 @@
  * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
  */
 import { hash, randomBytes } from "node:crypto";
-import { fstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { fstatSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { createSynced, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, ioError } from "../support/errors.js";
+import { namesIn } from "../support/names-in.js";
 import { ifReadable } from "../support/readable.js";
 
 const TOKEN_SCHEMA = 1;
@@ -139,13 +140,5 @@ function readToken(path: string): FoundToken | null {
     });
   } catch {
     return null;
-  }
-}
-
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir);
-  } catch {
-    return [];
   }
 }

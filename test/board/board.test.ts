@@ -417,17 +417,30 @@ describe("the board", () => {
     expect(readFileSync(path, "utf8")).toContain('"b"');
   });
 
-  it("BOARD-8 a corrupt issue is moved aside and reported, and hides no other", async () => {
+  it("BOARD-8 an issue or gates that cannot be read are reported, left for who mends them until they are written, and hide no other", async () => {
+    await board.defineGate({ name: "review" });
     await board.add({ title: "a" });
     await board.add({ title: "b" });
-    writeFileSync(join(place.dir, "issues", "1.json"), "<<<<<<< ours");
-    await expect(board.get("1")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
-    expect((await board.list()).total).toBe(2);
-    expect(await board.rebuildIndex()).toBe(1);
-    const refused = await board.addDependency("2", "1").catch((error) => error);
-    expect(refused).toMatchObject({ code: "E_STORE_CORRUPT" });
-    expect(readFileSync(refused.details.quarantined, "utf8")).toBe("<<<<<<< ours");
-    expect(await board.add({ title: "c" })).toMatchObject({ id: "3" });
+    await board.add({ title: "needs a", dependencies: ["1"] });
+    const paths = ["issues/1.json", "gates.json"].map((name) => join(place.dir, name));
+    for (const path of paths) writeFileSync(path, "<<<<<<< ours");
+    expect((await board.list()).total).toBe(3);
+    expect(await board.rebuildIndex()).toBe(2);
+    for (const refused of [
+      board.get("1"),
+      board.addDependency("2", "1"),
+      board.addDependency("2", "3"),
+      board.add({ title: "x", dependencies: ["1"] }),
+      board.close("3"),
+      board.add({ title: "x", gates: ["review"] }),
+    ])
+      await expect(refused).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
+    expect(paths.map((path) => readFileSync(path, "utf8"))).toEqual(["<<<<<<< ours", "<<<<<<< ours"]);
+    expect(await board.add({ title: "c" })).toMatchObject({ id: "4" });
+    for (const change of [() => board.update("1", { title: "mine" }), () => board.defineGate({ name: "tests" })]) {
+      const { code, details } = await change().catch((error) => error);
+      expect([code, readFileSync(details.quarantined, "utf8")]).toEqual(["E_STORE_CORRUPT", "<<<<<<< ours"]);
+    }
   });
 
   it("BOARD-1 issues that a merge or a person has brought, renamed or taken are seen, though the index fits its events", async () => {

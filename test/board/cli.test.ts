@@ -1,10 +1,12 @@
 /** The commands of the board, as agents use them. */
-import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { BOARD } from "../../src/cli/rows/board.js";
+import { isInGroup } from "../../src/support/process-table.js";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const TIMEOUT = 300_000;
@@ -26,8 +28,12 @@ beforeAll(async () => {
 }, TIMEOUT);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
+function environmentOf(owner: string): NodeJS.ProcessEnv {
+  return { ...process.env, XDG_STATE_HOME: join(base, "state"), HOLDFAST_OWNER: owner, HOLDFAST_LEASE_TOKEN: "" };
+}
+
 function holdfast(owner: string, ...words: string[]): Promise<Answer> {
-  const env = { ...process.env, XDG_STATE_HOME: join(base, "state"), HOLDFAST_OWNER: owner, HOLDFAST_LEASE_TOKEN: "" };
+  const env = environmentOf(owner);
   const at = words.indexOf("--");
   const args = at < 0 ? [...words, "--json"] : [...words.slice(0, at), "--json", ...words.slice(at)];
   const child = ["init"].includes(words[0] ?? "") ? args : ["--root", root, ...args];
@@ -110,6 +116,16 @@ it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () =>
   });
 });
 
+it("CLI-4 an update that changes nothing is refused and names the flags", { timeout: TIMEOUT }, async () => {
+  const row = BOARD.find(({ name }) => name === "issue update");
+  const flags = (row?.flags ?? []).map(({ name }) => `--${name}`);
+  const changes = flags.filter((flag) => flag !== "--if-revision" && flag !== "--token");
+  expect(await holdfast("user:a", "issue", "update", "2", "--if-revision", "5")).toMatchObject({
+    exit: 64,
+    error: { code: "E_INVALID_ARGUMENT", message: `change: say at least one of ${changes.join(", ")}` },
+  });
+});
+
 it("CLI-2 lists are under their plural, with next for paging; import and export", { timeout: TIMEOUT }, async () => {
   const file = join(base, "tasks.json");
   copyFileSync(new URL("./samples/tasks.json", import.meta.url), file);
@@ -120,6 +136,36 @@ it("CLI-2 lists are under their plural, with next for paging; import and export"
     total: 8,
   });
   expect((await holdfast("user:a", "issue", "list", "--state", "rejected", "--label", "none")).data.issues).toEqual([]);
-  expect((await holdfast("user:a", "board", "export")).data.issues).toHaveLength(8);
+  const exported = await holdfast("user:a", "board", "export");
+  expect(exported.data.issues).toHaveLength(8);
+  const kept = join(base, "board.json");
+  for (const content of [exported.data, { ok: true, command: "board export", data: exported.data }]) {
+    writeFileSync(kept, JSON.stringify(content));
+    expect((await holdfast("user:a", "board", "import", kept)).data).toEqual({ issues: [], skipped: 8 });
+  }
   expect((await holdfast("user:a", "gate", "list")).data.gates).toHaveLength(2);
+});
+
+it("BOARD-4 a gate's command ends when its run is killed", { timeout: TIMEOUT }, async () => {
+  const begun = join(base, "begun");
+  await holdfast(
+    "user:a",
+    "gate",
+    "add",
+    "long",
+    "--",
+    "sh",
+    "-c",
+    `echo $$ > ${begun}.new; mv ${begun}.new ${begun}; sleep 600 & wait`,
+  );
+  const { issue } = (await holdfast("user:a", "issue", "add", "third", "--gate", "long")).data;
+  const env = environmentOf("user:a");
+  const run = spawn(process.execPath, [MAIN, "--root", root, "gate", "run", issue.id, "long"], {
+    env,
+    stdio: "ignore",
+  });
+  await expect.poll(() => existsSync(begun)).toBe(true);
+  run.kill("SIGKILL");
+  const group = Number(readFileSync(begun, "utf8"));
+  await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie)).toBe(false);
 });

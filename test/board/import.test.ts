@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { BoardExport } from "../../src/board/board.js";
 import { expectSoundBoard, newPlace, type Place } from "./crowd.js";
 
 const read = (name: string): string => readFileSync(new URL(`./samples/${name}`, import.meta.url), "utf8");
@@ -41,6 +42,16 @@ describe("import and export", () => {
     expect(skipped).toBe(6);
     const [second] = (await place.board.list({ text: "Parser" })).issues;
     expect(issues).toMatchObject([{ title: "New", dependencies: [second?.id] }]);
+  });
+
+  it("takes files with a byte order mark", async () => {
+    const { board } = place;
+    const task = '{"tasks":[{"id":1,"title":"task"}]}';
+    expect((await board.import(`\uFEFF${task}`, "task-master")).issues).toHaveLength(1);
+    expect((await board.import('\uFEFF{"id":"bd-1","title":"bead"}', "beads")).issues).toHaveLength(1);
+    expect(await board.import(`\uFEFF${JSON.stringify(await board.export())}`, "holdfast")).toMatchObject({
+      skipped: 2,
+    });
   });
 
   it("takes the JSONL of beads: blocks become dependencies, other links stay in the context", async () => {
@@ -99,4 +110,108 @@ describe("import and export", () => {
     expect(all).toMatchObject({ schema_version: 1, gates: [{ name: "review" }] });
     expect(all.issues.map(({ id }) => id)).toEqual(["1", "2", "3", "4"]);
   });
+
+  it("brings an export back on another board as it was, but for claims, and on its own changes nothing", async () => {
+    const { board } = place;
+    await board.defineGate({ name: "review", description: "read by somebody" });
+    await board.defineGate({ name: "tests", command: ["true"], timeout: "90s" });
+    await board.add({ title: "first", gates: ["review", "tests"], context: { a: 1 } });
+    await board.add({ title: "second", dependencies: ["1"], priority: "high", labels: ["x"], state: "backlog" });
+    await board.passGate("1", "review", { note: "looks right" });
+    await board.runGate("1", "tests");
+    const { token } = await board.claim("1");
+    const text = JSON.stringify(await board.export());
+    expect(await board.import(text, "holdfast")).toEqual({ issues: [], skipped: 2 });
+    expect((await board.get("1")).claim).not.toBeNull();
+    await board.release("1", { token });
+
+    const other = await newPlace();
+    try {
+      const { issues, skipped } = await other.board.import(text, "holdfast");
+      expect([issues.length, skipped]).toEqual([2, 0]);
+      expect(lasting(await other.board.export())).toEqual(lasting(JSON.parse(text)));
+      expect(await other.board.import(text, "holdfast")).toEqual({ issues: [], skipped: 2 });
+      expect((await other.board.add({ title: "third" })).id).toBe("3");
+      await expectSoundBoard(other.board);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("of an export whose id is another issue's here nothing comes in, and the message names it", async () => {
+    const { board } = place;
+    const exported = exportOf([{ id: "2" }, { id: "1" }], [{ name: "review" }]);
+    await board.add({ title: "mine" });
+    await expect(board.import(exported, "holdfast")).rejects.toMatchObject({
+      code: "E_INVALID_ARGUMENT",
+      message: expect.stringContaining('issue 1 is another one here ("mine")'),
+    });
+    expect(await board.export()).toMatchObject({ issues: [{ id: "1", title: "mine" }], gates: [] });
+  });
+
+  it("a verdict under another gate of the same name counts as none, and a dependency on nothing is noted", async () => {
+    const { board } = place;
+    await board.defineGate({ name: "tests", command: ["false"] });
+    const passed = { status: "passed", at: null, by: null, note: null };
+    const issue = { id: "7", gates: { tests: passed, review: passed }, dependencies: ["8", "9"] };
+    const gates = [{ name: "tests", command: ["true"] }, { name: "review" }];
+    await board.import(exportOf([issue, { id: "9" }], gates), "holdfast");
+    expect(await board.get("7")).toMatchObject({
+      gates: { tests: { status: "pending" }, review: { status: "passed" } },
+      dependencies: ["9"],
+      context: { missing_dependencies: ["8"] },
+    });
+    expect((await board.gates()).map(({ command }) => command)).toEqual([null, ["false"]]);
+  });
+
+  it("what is no export of a board, is newer or has a cycle changes nothing", async () => {
+    const { board } = place;
+    const invalid = ["", "[]", "{}", '{"schema_version":1,"issues":[null],"gates":[]}', exportOf([], [null])];
+    invalid.push(
+      exportOf([{ id: "../1" }]),
+      exportOf([{ id: "1" }, { id: "1" }]),
+      exportOf([{ id: "1", labels: "x" }]),
+    );
+    invalid.push(exportOf([{ id: "1", title: "" }]), exportOf([], [{ name: "a/b" }]));
+    for (const text of invalid)
+      await expect(board.import(text, "holdfast"), text).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    const cycle = exportOf([
+      { id: "1", dependencies: ["2"] },
+      { id: "2", dependencies: ["1"] },
+    ]);
+    await expect(board.import(cycle, "holdfast")).rejects.toMatchObject({ code: "E_CYCLE" });
+    const newer = exportOf([]).replace('"schema_version":1', '"schema_version":2');
+    await expect(board.import(newer, "holdfast")).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
+    expect(await board.export()).toMatchObject({ issues: [], gates: [] });
+  });
 });
+
+/** What an import keeps. */
+function lasting({ issues, gates }: BoardExport): unknown {
+  return { issues: issues.map((issue) => ({ ...issue, revision: 0, updated_at: "", claim: null })), gates };
+}
+
+function exportOf(issues: readonly object[], gates: readonly (object | null)[] = []): string {
+  const issue = {
+    title: "one",
+    description: "",
+    state: "ready",
+    priority: "normal",
+    labels: [],
+    assignee: null,
+    dependencies: [],
+    gates: {},
+    context: {},
+    claim: null,
+    created_at: "2026-01-31T12:00:00.000Z",
+    created_by: "user:a",
+    updated_at: "2026-01-31T12:00:00.000Z",
+    revision: 3,
+  };
+  const gate = { kind: "manual", description: "", command: null, timeout_s: 600, created_at: "", created_by: "" };
+  return JSON.stringify({
+    schema_version: 1,
+    issues: issues.map((each) => ({ ...issue, ...each })),
+    gates: gates.map((each) => each && { ...gate, ...each }),
+  });
+}

@@ -66,6 +66,18 @@ describe("JOB-7: jobs as commands", () => {
     expect({ exit, data: JSON.parse(stdout).data }).toEqual({ exit: 0, data: { worker: expect.any(String) } });
   });
 
+  it("are retried only when they failed or were cancelled, and else it is said how they stand", async () => {
+    const { id } = await add(scene, "wait", "--project", "beta");
+    const retry = () => scene.run(["job", "retry", String(id)]);
+    expect(await retry()).toMatchObject({
+      exit: 0,
+      stdout: `nothing to retry, it waits already: job ${id}: wait of beta (ready)\n`,
+    });
+    await scene.data(["job", "cancel", String(id)]);
+    expect(await retry()).toMatchObject({ exit: 0, stdout: `retried job ${id}: wait of beta (ready)\n` });
+    await scene.data(["job", "cancel", String(id)]);
+  });
+
   it("a mistyped mode does not become part of the key", async () => {
     const words = (lock: string) => ["job", "add", "edit", "--project", "beta", "--lock", lock];
     expect(await scene.json(words("project:beta:wrte"))).toMatchObject({

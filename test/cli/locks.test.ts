@@ -217,6 +217,19 @@ describe("CLI-4: exit codes", () => {
     expect(broken.grants.map(keys)).toEqual([RECORD]);
   });
 
+  it("what to type after a steal that was refused names the keys", async () => {
+    await scene.data(["lock", "acquire", "above/held"]);
+    const [free, below] = await Promise.all([
+      scene.json(["lock", "steal", "free"]),
+      scene.json(["lock", "steal", "above"]),
+    ]);
+    expect(free.error).toMatchObject({ details: { resource: "free" }, next: ["holdfast lock acquire free"] });
+    expect(below.error.next).toEqual([
+      "holdfast lock wait above --wait 2m",
+      'holdfast lock break above/held --reason "…"',
+    ]);
+  });
+
   it("80 for a lease that is over, and then it can be stolen", async () => {
     const { grants } = await scene.data(["lock", "acquire", "short", "--ttl", "1s"]);
     await vi.waitUntil(async () => (await scene.inspect("short")).state === "expired", 240_000);

@@ -56,4 +56,24 @@ describe("approve", () => {
     const refused = await scene.json([...words, "--by", "agent:a"]);
     expect([refused.error.code, refused.exit]).toEqual(["E_FORBIDDEN", 77]);
   });
+
+  it("POL-4: says of what is approved already by whom it is, and how to take that back", async () => {
+    const words = ["approve", "map.delete", "project=a", "map=twice"];
+    const { approval } = await scene.data([...words, "--by", "user:ann"]);
+    const { exit, stderr } = await scene.run([...words, "--by", "user:bob"]);
+    expect([exit, stderr]).toEqual([
+      75,
+      expect.stringMatching(/^holdfast: map.delete project=a map=twice is approved already, by user:ann\n {2}held by/),
+    ]);
+    expect(stderr.trimEnd()).toMatch(new RegExp(`\n {2}holdfast lock break ${approval.resource} --reason "…"$`));
+    await scene.data(["lock", "break", approval.resource, "--reason", "its token is lost"]);
+    expect((await scene.data([...words, "--by", "user:bob"])).approval.owner).toBe("user:bob");
+  });
+
+  it("POL-4: does not take a lock of an agent for an approval", async () => {
+    await scene.data(["lock", "acquire", "approval/map.delete/project:a/map:forged", "--owner", "agent:a"]);
+    const { error } = await scene.json(["approve", "map.delete", "project=a", "map=forged", "--by", "user:ann"]);
+    expect(error.message).toMatch(/^approval\/map.delete\/project:a\/map:forged is not free: held by agent:a/);
+    expect(error.next).toEqual(["holdfast explain approval/map.delete/project:a/map:forged"]);
+  });
 });

@@ -77,6 +77,12 @@ describe("CLI-1: which workspace, store and owner", () => {
     expect(refusal(() => findWorkspace({ store: "memory:x" }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
   });
 
+  it("has a configuration also where an editor has put a byte order mark before it", () => {
+    const root = place("marked");
+    writeFileSync(join(root, "holdfast.config.json"), '\uFEFF{"owner":"service:marked"}');
+    expect(findWorkspace({ root }, { cwd: "/", env: {} }).owner).toBe("service:marked");
+  });
+
   it("is not the folder of a deliverable, which has a .holdfast/ too", () => {
     const inside = join(place("outer"), "DEL-1");
     mkdirSync(join(inside, ".holdfast"), { recursive: true });

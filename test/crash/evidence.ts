@@ -181,7 +181,8 @@ const EXPECTED = [
   /^alive\/[0-9a-f]{24}$/,
   /^locks\/[^/]+$/,
   /^locks\/[^/]+\/(guard|audit\.jsonl|below)$/,
-  /^locks\/[^/]+\/(tree|fence|line)\.json(\.new)?$/,
+  /^locks\/[^/]+\/(tree|fence)\.json(\.new)?$/,
+  /^locks\/[^/]+\/line\.jsonl$/,
   /^locks\/[^/]+\/below\/(.+\.d\/)?[^/]+(\.json|\.d)$/,
 ];
 

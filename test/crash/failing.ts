@@ -77,7 +77,7 @@ function isAboutProofs({ call }: Pick<Failure, "call">): boolean {
 
 /** Where the line cannot be read, nothing is handed to whoever stands in it: that one asks. */
 function isAboutTheLine({ call }: Pick<Failure, "call">): boolean {
-  return call.endsWith("line.json");
+  return call.endsWith("line.jsonl");
 }
 
 function withoutWaiter(outlined: readonly string[]): string[] {

@@ -11,6 +11,7 @@ import { isHoldfastError } from "../../src/support/errors.js";
 import { faults } from "../fixtures/fault-injection.mjs";
 import { recordDisk } from "../fixtures/fault-power-cut.mjs";
 import { createWorld, type World } from "../fixtures/fault-scenarios.mjs";
+import { seeded } from "../seeded.js";
 
 /** Moments are counts of file operations. */
 interface Fact {
@@ -23,17 +24,6 @@ interface Fact {
 }
 
 const KEYS = ["alpha", "alpha/b", "alpha/b/c", "beta", "beta/x/y", "gamma/z"];
-
-/** A small generator, so that a failure can be repeated from its seed. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 function boot(dir: string, bootId: string): World {
   const bootedAt = Date.now();

@@ -204,11 +204,11 @@ describe("audit.jsonl", () => {
 });
 
 describe("smaller files", () => {
-  it.each(GARBAGE)("STORE-2: line.json overwritten with %j: whoever waits takes a new place", async (text) => {
+  it.each(GARBAGE)("STORE-2: line.jsonl overwritten with %j: whoever waits takes a new place", async (text) => {
     const lease = await a.acquire("alpha");
     const waiting = b.acquire("alpha", { wait: "1m" });
     await expect.poll(async () => (await a.inspect("alpha")).waiters.length).toBe(1);
-    writeFileSync(file("line.json"), text);
+    writeFileSync(file("line.jsonl"), text);
     expect((await a.inspect("alpha")).grants).toHaveLength(1);
     await lease.release();
     await (await waiting).release();

@@ -6,6 +6,7 @@ import type { AuditEntry } from "../../src/lock/audit.js";
 import type { Contention } from "../../src/lock/contention.js";
 import type { Grant, Ticket } from "../../src/lock/grant.js";
 import { treeOf } from "../../src/lock/key.js";
+import type { InTheWay } from "../../src/store/contract.js";
 import { HoldfastError } from "../../src/support/errors.js";
 
 class Id {
@@ -47,6 +48,11 @@ export function tellTicket({ ticketId, wants, owner, upgradeOf, enteredAt, refre
     owner,
     waitMs,
   };
+}
+
+/** Of those in line in different trees none is before the other: any of them may be named. */
+export function tellInTheWay({ resource }: InTheWay): unknown {
+  return { resource };
 }
 
 export function tellContention(report: Contention): unknown {

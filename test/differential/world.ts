@@ -5,7 +5,16 @@ import { ticketStands } from "../../src/lock/profile.js";
 import type { AcquireRequest, Answer, GrantRef, Party, Waiting } from "../../src/store/contract.js";
 import type { Habitat } from "./habitats.js";
 import { CLIENTS, type PlacedWant, type Step, TREES } from "./history.js";
-import { tellContention, tellEntry, tellError, tellGrant, tellLast, tellTicket, tellTicketId } from "./telling.js";
+import {
+  tellContention,
+  tellEntry,
+  tellError,
+  tellGrant,
+  tellInTheWay,
+  tellLast,
+  tellTicket,
+  tellTicketId,
+} from "./telling.js";
 
 interface Pending {
   readonly wants: readonly Want[];
@@ -136,11 +145,7 @@ export class World {
         return { granted: answer.grants.map(tellGrant) };
       case "queued":
         client.pending.push({ ...request, waiting: { ...request.waiting, ticketId: answer.ticketId } });
-        return {
-          queued: tellTicketId(answer.ticketId),
-          ahead: answer.ahead,
-          contention: tellContention(answer.contention),
-        };
+        return { queued: tellTicketId(answer.ticketId), behind: tellInTheWay(answer.inTheWay) };
       case "conflict":
         return { conflict: tellContention(answer.contention) };
     }
@@ -153,9 +158,9 @@ export class World {
     client.pending.splice(client.pending.indexOf(request), 1);
     if (step.do === "retry") return this.#ask(client, request);
     const { ticketId } = request.waiting;
-    const answer = step.do === "give up" ? await request.ask(request.waiting) : null;
+    const answer = step.do === "give up" ? await request.ask({ ...request.waiting, waitMs: 0 }) : null;
     if (answer?.kind === "granted") for (const grant of answer.grants) this.#hold(client, grant);
-    const report = answer === null || answer.kind === "granted" ? null : answer.contention;
+    const report = answer?.kind === "conflict" ? answer.contention : null;
     const { locks } = this.#habitat.store;
     await locks.leave(ticketId ?? "", request.wants, client.party, report);
     const handed =

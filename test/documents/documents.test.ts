@@ -117,6 +117,15 @@ describe("documents", () => {
     },
   );
 
+  it("a byte order mark, as editors on Windows write it, is read over", async () => {
+    await documents.update("x", increment);
+    const path = join(dir, "x.json");
+    writeFileSync(path, `\uFEFF${readFileSync(path, "utf8")}`);
+    expect(await documents.get("x")).toMatchObject({ value: { n: 1 } });
+    expect(await documents.update("x", increment)).toMatchObject({ value: { n: 2 } });
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ n: 2 });
+  });
+
   it("BOARD-8 a document of a newer schema is left alone", async () => {
     mkdirSync(dir, { recursive: true });
     const text = '{"schema_version":2,"revision":1,"new":true}';

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { faults } from "../fixtures/fault-injection.mjs";
 import { recordDisk } from "../fixtures/fault-power-cut.mjs";
+import { seeded } from "../seeded.js";
 import { documentsAt } from "./place.js";
 
 /** One change: these documents got this number, and so did a line of the log. Moments count file operations. */
@@ -16,14 +17,6 @@ interface Fact {
 }
 
 const IDS = ["a", "b", "sub/c", "sub/d"];
-
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 4_294_967_296;
-  };
-}
 
 async function live(dir: string, random: () => number, steps: number) {
   faults.watch(dir);

@@ -105,8 +105,16 @@ describe("HOOK-1: a file is one run's", () => {
     for (const run of ["three", "four"]) await event(run, "SessionEnd");
   });
 
-  it("a pattern or a command of git that starts above the workspace may mean any file in it", async () => {
-    const reaching = ["sed -i s/a/b/ ../*/src/a.ts", "rm -rf ../{out,workspace}", "git checkout -- ..", "git rm -r .."];
+  it("a pattern or a command over folders that starts above the workspace may mean any file in it", async () => {
+    const reaching = [
+      "sed -i s/a/b/ ../*/src/a.ts",
+      "rm -rf ../{out,workspace}",
+      "git checkout -- ..",
+      "git rm -r ..",
+      "find .. -name '*.o' -delete",
+      'echo "$(cd .. && patch -p1 < fix.diff)"',
+      "sudo -u ann tar xf ../a.tar",
+    ];
     await write("one", "src/a.ts");
     for (const line of reaching) expect((await shell("two", line)).stderr).toContain("path is not free");
     await event("one", "SessionEnd");
@@ -377,6 +385,7 @@ describe("POL-5: what is not an agent's to change", () => {
       await shell("p", "mv ../workspace ../elsewhere"),
       await shell("p", `bash -c "mv -t /elsewhere ${dir}"`),
       await shell("p", "rsync -a --delete ../template/ ."),
+      await shell("p", "find . -delete"),
       await tell("p", { ...tool, tool_input: { source: dir, destination: "/elsewhere" } }),
     ];
     for (const { exit, stderr } of refused) expect([exit, stderr]).toEqual([2, expect.stringContaining("E_FORBIDDEN")]);

@@ -170,6 +170,29 @@ describe("HOOK-1: hook install", () => {
     expect(Object.keys(files)).toEqual(["AGENTS.md", ".claude/settings.json"]);
   });
 
+  it("says so when what it has kept cannot be read, and forgets nothing", async () => {
+    file("AGENTS.md", "# Ours\n");
+    await put(agentsPagePart);
+    const [page, whole] = [read("AGENTS.md"), read(".holdfast/installed.json")];
+    const damaged = ["", whole.slice(0, -10), "{}", whole.replace('"before"', '"other"'), "\0".repeat(whole.length)];
+    for (const text of damaged) {
+      file(".holdfast/installed.json", text);
+      for (const change of [put, take])
+        await expect(change(hooks("claude"), agentsPagePart)).rejects.toMatchObject({
+          code: "E_STORE_CORRUPT",
+          details: { path: join(root, ".holdfast/installed.json") },
+          next: [expect.stringContaining("a copy"), expect.stringContaining("rm ")],
+        });
+      expect(read(".holdfast/installed.json")).toBe(text);
+    }
+    file(".holdfast/installed.json", whole.replace('"schema_version": 1', '"schema_version": 2'));
+    await expect(take(agentsPagePart)).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
+    expect([read("AGENTS.md"), existsSync(join(root, ".claude"))]).toEqual([page, false]);
+    rmSync(join(root, ".holdfast/installed.json"));
+    await take(agentsPagePart);
+    expect(read("AGENTS.md")).toBe("# Ours\n");
+  });
+
   it("adds and takes out again without the copy, whatever JSON there was", () => {
     const wanted = clientFile("claude", options);
     const value = fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });

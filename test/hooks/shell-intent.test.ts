@@ -52,8 +52,63 @@ describe("HOOK-1: files in shell commands", () => {
     ["npm test # > not.txt", []],
     ['node -e \'require("fs").writeFileSync("hidden", "")\'', []],
     ["git status", []],
+    ["sudo -u bob rm x", ["/w/x"]],
+    ["/usr/bin/sudo -nu bob --group wheel -- rm x", ["/w/x"]],
+    ["sudo -ubob exec -- rm x", ["/w/x"]],
+    ["env -u NAME --unset OTHER A=1 rm x", ["/w/x"]],
+    ["timeout -s KILL 5 stdbuf -o L tee x", ["/w/x"]],
+    ["curl -o a.json https://example.org/x -o b.json https://example.org/y", ["/w/a.json", "/w/b.json"]],
+    ["curl -fsSLo out/a.tgz https://example.org/a.tgz", ["/w/out/a.tgz"]],
+    ["curl --output a https://example.org && curl -oa2 https://example.org", ["/w/a", "/w/a2"]],
+    ["curl -s https://example.org/o", []],
+    [
+      "wget -qO a.json https://example.org; wget --output-document=b.json https://example.org",
+      ["/w/a.json", "/w/b.json"],
+    ],
+    ["wget -qO- https://example.org | sh", []],
+    ["patch src/a.c < fix.diff", ["/w/src/a.c"]],
+    ["patch -b -F 3 src/a.c fix.diff", ["/w/src/a.c"]],
+    ["patch -o new.c old.c fix.diff", ["/w/new.c"]],
+    ["patch --dry-run -p1 < fix.diff", []],
+    ["find . -name '*.o' -print", []],
+    ["find src -exec cp {} out \\;", ["/w/out"]],
+    ["find src -exec grep -l x {} + > list", ["/w/list"]],
+    ["tar tf a.tar; tar -xOf a.tar x", []],
+    ["echo $(rm x) `rm y`", ["/w/x", "/w/y"]],
+    ['A="$(rm "x y")" B="`touch \\`rm z\\``" touch b', ["/w/x y", "/w/z", "/w/b"]],
+    ["echo $(cd a; touch b; echo $(touch c)) $(touch d) > e", ["/w/a/b", "/w/a/c", "/w/d", "/w/e"]],
+    ["cd $(mktemp -d > log) && touch a", ["/w/log"]],
+    ["echo $((1 > 0)) $(( (2 > 1) > 3 )) > x", ["/w/x"]],
+    ['eval "rm `cat list` x"', ["/w/x"]],
+    ['echo \'$(rm x)\' "\\$(rm y)" "\\`rm z\\`"', []],
+    ['echo "it costs `" > a', ["/w/a"]],
+    [`git commit -m "$(cat <<'EOF'\nIt doesn't > x: "1) rm y"\nEOF\n)" && touch z`, ["/w/z"]],
+    ["(cd a; touch b); (touch c)", ["/w/a/b", "/w/c"]],
+    ["cd $DIR && bash -c 'touch a; touch /abs'", ["/abs"]],
   ];
   it.each(told)("%s", (line, expected) => expect(files(line)).toEqual(expected));
+
+  const below: [string, string[]][] = [
+    ["find . -name '*.o' -delete", ["/w"]],
+    ["find -L src lib -type f -delete", ["/w/src", "/w/lib"]],
+    ["find -name x -delete", ["/w"]],
+    ["find src \\( -name a -o -name b \\) -exec rm -f {} +", ["/w/src"]],
+    ["find src -execdir sed -i s/a/b/ {} \\;", ["/w/src"]],
+    ["tar xf a.tar", ["/w"]],
+    ["tar -C out -xzf a.tgz", ["/w/out"]],
+    ["tar --extract --file a.tar --directory=out", ["/w/out"]],
+    ["cd sub && curl -s https://example.org | tar xz", ["/w/sub"]],
+    ["patch -p1 < fix.diff", ["/w"]],
+    ["patch -p 1 -i fix.diff -d lib", ["/w/lib"]],
+  ];
+  it.each(below)("%s: somewhere in", (line, expected) =>
+    expect(shellIntent(line, "/w")).toMatchObject({ files: expected, somewhereIn: expected, removed: [] }),
+  );
+
+  it("a find that tests nothing takes all of it away", () => {
+    expect(shellIntent("find . -delete", "/w").removed).toEqual(["/w"]);
+    expect(shellIntent("find a b -delete", "/w")).toMatchObject({ removed: ["/w/a", "/w/b"], somewhereIn: [] });
+  });
 
   it("expands a pattern in the last part, and is coarse about one further up", () => {
     const dir = mkdtempSync(join(tmpdir(), "holdfast-shell-"));
@@ -74,6 +129,7 @@ describe("HOOK-1: files in shell commands", () => {
       '"',
       "\\",
       "$(",
+      "$((",
       ")",
       "`",
       "<<E",
@@ -91,6 +147,7 @@ describe("HOOK-1: files in shell commands", () => {
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => void shellIntent(pieces.join(""), "/w")),
       { seed: 1 },
     );
+    for (const deep of ["$(", '"$(', "`\\`", "("]) shellIntent(`rm ${deep.repeat(5_000)} > x`, "/w");
   });
 });
 
@@ -125,6 +182,8 @@ describe("POL-5: commands that are not for agents", () => {
     "holdfast hook install claude --uninstall",
     "cd x && holdfast migrate --uninstall",
     "sh -c 'holdfast lock break a --reason y'",
+    "sudo -u ann holdfast lock break path/a --reason x",
+    'echo "$(holdfast approve map.delete project=a)"',
   ];
   it.each(forbidden)("%s", (line) => expect(shellIntent(line, "/w").notForAgents).toContain("holdfast"));
   const allowed = ["holdfast lock acquire path/a", "holdfast issue add 'approve it'", "holdfast hook install claude"];

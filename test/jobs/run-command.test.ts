@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
 const CHILDREN = new URL("../../dist/jobs/children/", import.meta.url).href;
+const SUPPORT = new URL("../../dist/support/", import.meta.url).href;
 
 /** What a process prints that has these commands run, with so many descriptors. */
 function printed(script: string, descriptors = 1_024): string {
@@ -9,7 +10,7 @@ function printed(script: string, descriptors = 1_024): string {
     import { spawn } from "node:child_process";
     import { once } from "node:events";
     import { closeSync, openSync } from "node:fs";
-    import { Keeper } from "${CHILDREN}keeper.js";
+    import { Keeper } from "${SUPPORT}keeper.js";
     import { runCommand } from "${CHILDREN}run-command.js";
     const run = (...command) =>
       runCommand({ id: 1, command }, null, new AbortController().signal, () => () => undefined);

@@ -7,7 +7,8 @@ import { grant, key, moment, want } from "../lock/samples.js";
 
 const contention: Contention = contentionReport(key("k"), [grant("k")], [], moment(0));
 const granted: Answer = { kind: "granted", grants: [grant("k")], ended: [] };
-const queued = (ahead: number): Answer => ({ kind: "queued", ticketId: "ticket", ahead, contention });
+const conflict: Answer = { kind: "conflict", contention };
+const queued = (ahead: number): Answer => ({ kind: "queued", ticketId: "ticket", ahead, inTheWay: contention });
 
 let asked: number[];
 let left: (Contention | null)[];
@@ -27,15 +28,15 @@ const wakeUps: WakeUps = {
   },
 };
 
-function start(answer: (time: number) => Answer, change: Partial<Attempt> = {}) {
+function start(answer: (time: number, waitMs: number) => Answer, change: Partial<Attempt> = {}) {
   const startedAt = Date.now();
   const attempt: Attempt = {
     wants: [want("k")],
     waitMs: 5_000,
     signals: [],
-    ask: async () => {
+    ask: async ({ waitMs }) => {
       asked.push(Date.now() - startedAt);
-      return answer(Date.now() - startedAt);
+      return answer(Date.now() - startedAt, waitMs);
     },
     look: () => null,
     leave: async (_ticketId, report) => void left.push(report),
@@ -57,7 +58,7 @@ afterEach(() => vi.useRealTimers());
 describe("waiting", () => {
   it("LOCK-12: asks once when it is free or when it does not want to wait", async () => {
     expect(await start(() => granted).outcome).toMatchObject({ waitedMs: 0 });
-    expect(await start(() => ({ kind: "conflict", contention })).outcome).toMatchObject({
+    expect(await start(() => conflict).outcome).toMatchObject({
       code: "E_LOCK_CONFLICT",
       details: { contention },
     });
@@ -98,7 +99,7 @@ describe("waiting", () => {
   });
 
   it("LOCK-12: ends with E_LOCK_TIMEOUT when its time is up, and its refusal goes on record", async () => {
-    const { outcome, startedAt } = start(() => queued(0));
+    const { outcome, startedAt } = start((_, waitMs) => (waitMs > 0 ? queued(0) : conflict));
     await vi.advanceTimersByTimeAsync(6_000);
     expect(await outcome).toMatchObject({ code: "E_LOCK_TIMEOUT", details: { contention, waited_ms: 5_000 } });
     expect(asked.at(-1)).toBeGreaterThanOrEqual(4_990);

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type Decision, decide, type Neighbourhood, type Request } from "../../src/lock/decide.js";
 import type { Grant, Ticket, Want } from "../../src/lock/grant.js";
+import { lineOf } from "../../src/lock/line.js";
 import { conflictNode } from "../../src/lock/marks.js";
 import { fc } from "../fixed-seed.js";
 import { anyWant, at, grant, key, presenting, request, ticket, want, witness } from "./samples.js";
 
 function near(grants: readonly Grant[] = [], tickets: readonly Ticket[] = []): Neighbourhood {
-  return { grants, tickets, unreadable: [] };
+  return { grants, line: lineOf(tickets), unreadable: [] };
 }
 
 function ask(around: Neighbourhood, asked: Request, circumstances = at(100)): Decision {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { byNumber, nextInLine, standsInTheWay } from "../../src/lock/line.js";
+import type { Grant, Ticket } from "../../src/lock/grant.js";
+import { treeOf } from "../../src/lock/key.js";
+import { byNumber, type Line, lineOf, nextInLine, standsInTheWay } from "../../src/lock/line.js";
 import { conflictNode } from "../../src/lock/marks.js";
 import { fc } from "../fixed-seed.js";
 import { anyWant, grant, moment, ticket, want, witness } from "./samples.js";
@@ -24,9 +26,25 @@ describe("who is held back by a place in line", () => {
   });
 });
 
+/** As a store that knows the tree of all of them has it. */
+function within(line: Line): Line {
+  const trees = new Set([...line].flatMap(({ wants }) => wants.map(({ resource }) => treeOf(resource))));
+  const [tree = null] = trees;
+  const { isEmpty, length } = line;
+  const find = (ticketId: string) => line.find(ticketId);
+  return {
+    isEmpty,
+    length,
+    find,
+    within: trees.size === 1 ? tree : null,
+    [Symbol.iterator]: () => line[Symbol.iterator](),
+  };
+}
+
 describe("who is woken", () => {
-  const woken = (tickets: ReturnType<typeof ticket>[], held: ReturnType<typeof grant>[] = [], who = witness()) =>
-    nextInLine(tickets, held, now, who).map((each) => each.number);
+  const turn = (tickets: readonly Ticket[], held: readonly Grant[] = [], who = witness()) =>
+    nextInLine(within(lineOf(tickets)), held, { now, witness: who, hasGone: () => false });
+  const woken = (...about: Parameters<typeof turn>) => turn(...about).next.map((each) => each.number);
 
   it("LOCK-12: only whoever can go next, in the order of numbers", () => {
     const line = [ticket(3, [want("k")]), ticket(1, [want("k", "read")]), ticket(2, [want("k", "read")])];
@@ -34,6 +52,7 @@ describe("who is woken", () => {
     expect(woken(line, [grant("k")])).toEqual([]);
     expect(woken(line, [grant("k", "read")])).toEqual([1, 2]);
     expect(woken([ticket(1, [want("k")]), ticket(2, [want("k", "read")]), ticket(3, [want("m")])])).toEqual([1, 3]);
+    expect(woken([ticket(1, [want("k/x")]), ticket(2, [want("k/y")])], [grant("k/z")])).toEqual([1, 2]);
   });
 
   it("LOCK-12: a request for several keys is woken when all are free, and holds back others until then", () => {
@@ -45,9 +64,10 @@ describe("who is woken", () => {
   it("LOCK-12: the lapsed and the dead are passed over", () => {
     const lapsed = ticket(1, [want("k")], { refreshedAt: moment(-5_000) });
     expect(woken([lapsed, ticket(2, [want("k")])])).toEqual([2]);
+    expect(turn([lapsed, ticket(2, [want("k")])]).over).toEqual([lapsed]);
     const dead = { life: (of: { nonce: string }) => (of.nonce === "waiter-1" ? "dead" : "alive") } as const;
     const line = [ticket(1, [want("k")]), ticket(2, [want("k")])];
-    expect(nextInLine(line, [], now, { ...witness(), ...dead }).map((each) => each.number)).toEqual([2]);
+    expect(woken(line, [], { ...witness(), ...dead })).toEqual([2]);
   });
 
   it("LOCK-9: an upgrade at the head is not held back by its own grant", () => {
@@ -57,7 +77,23 @@ describe("who is woken", () => {
     expect(woken([upgrade], [mine, grant("k", "read")])).toEqual([]);
   });
 
-  it("LOCK-12: nobody is woken whom a holder or somebody ahead keeps out; with nothing held the first always is", () => {
+  it("LOCK-12: is not read further than somebody who wants a whole tree for himself", () => {
+    const read: number[] = [];
+    const tickets = [1, 2, 3].map((number) => ticket(number, [want(number === 1 ? "k/x" : "k")]));
+    const line = {
+      ...within(lineOf(tickets)),
+      *[Symbol.iterator]() {
+        for (const each of tickets) {
+          read.push(each.number);
+          yield each;
+        }
+      },
+    };
+    nextInLine(line, [], { now, witness: witness(), hasGone: () => false });
+    expect(read).toEqual([1, 2]);
+  });
+
+  it("LOCK-12: everybody is woken but whom a holder or somebody ahead keeps out; with nothing held the first always is", () => {
     const anyLine = fc
       .array(fc.array(anyWant, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 6 })
       .map((wants) => wants.map((each, at) => ticket(at + 1, each)));
@@ -69,11 +105,16 @@ describe("who is woken", () => {
     );
     fc.assert(
       fc.property(anyLine, anyHeld, (line, held) => {
-        const next = nextInLine(line, held, now, witness());
+        const { next } = turn(line, held);
         for (const each of next) {
           const ahead = line.filter((other) => byNumber(other, each) < 0);
           expect(ahead.some((other) => standsInTheWay(other, each.wants))).toBe(false);
           expect(held.some((holder) => each.wants.some((mine) => conflictNode(holder, mine) !== null))).toBe(false);
+        }
+        for (const each of line.filter((other) => !next.includes(other))) {
+          const ahead = line.filter((other) => byNumber(other, each) < 0);
+          const isKeptOut = held.some((holder) => each.wants.some((mine) => conflictNode(holder, mine) !== null));
+          expect(isKeptOut || ahead.some((other) => standsInTheWay(other, each.wants))).toBe(true);
         }
         if (held.length === 0) expect(next[0]).toBe(line[0]);
       }),

@@ -100,7 +100,7 @@ export class Town {
         wants,
         presented: new Set(client.held.map((grant) => grant.tokenHash)),
         holds: client.held.map((grant) => grant.resource),
-        ticket: near.tickets.find((ticket) => ticket.ticketId === ticketId) ?? null,
+        ticket: ticketId === null ? null : near.line.find(ticketId),
         upgradeOf,
         strictOrder: false,
       };

@@ -200,7 +200,7 @@ describe("handing over in files, where the line is not part of the commit", () =
   it.each(["write", "read"] as const)(
     "LOCK-12: a place in line that a crash left holds nobody back (%s)",
     async (mode) => {
-      const line = join(folder, "locks/work/line.json");
+      const line = join(folder, "locks/work/line.jsonl");
       const a = client("a", "work");
       const heirs = [client("b", "work", mode), client("c", "work", mode)];
       const first = await hold(a);

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { enterAll, type Guard, leaveAll, openGuard, tryEnterAll } from "../../src/support/guard.js";
 
+const UNAVAILABLE = { code: "E_STORE_UNAVAILABLE" };
+
 let dir: string;
 let opened: Guard[];
 
@@ -52,6 +54,39 @@ describe("a guard", () => {
     utimesSync(written, 1, 2);
     expect(new Set([before, first, guard.turn?.()]).size).toBe(3);
     expect(guard.turn?.()).toBe(guard.turn?.());
+  });
+
+  it("STORE-6: is tried by one of those who wait for it in a process, and entered by all of them in turn", async () => {
+    const [inside, guard] = [open(), open()];
+    expect(inside.tryEnter()).toBe(true);
+    let tries = 0;
+    const counted: Guard = {
+      ...guard,
+      tryEnter() {
+        tries += 1;
+        return guard.tryEnter();
+      },
+    };
+    const entered: number[] = [];
+    const all = Array.from({ length: 50 }, async (_, at) => {
+      await enterAll([counted], "it");
+      entered.push(at);
+      guard.leave();
+    });
+    expect(tries, "before anybody has paused").toBeLessThan(50);
+    inside.leave();
+    await Promise.all(all);
+    expect(entered).toEqual(all.map((_, at) => at));
+  });
+
+  it("STORE-6: is given up by all who stand behind one that gives up", async () => {
+    const [inside, guard] = [open(), open()];
+    expect(inside.tryEnter()).toBe(true);
+    const all = await Promise.allSettled(Array.from({ length: 5 }, () => enterAll([guard], "it", 50)));
+    expect(all).toEqual(all.map(() => ({ status: "rejected", reason: expect.objectContaining(UNAVAILABLE) })));
+    inside.leave();
+    await enterAll([guard], "it", 50);
+    guard.leave();
   });
 
   it("is free again when the one inside is gone", () => {

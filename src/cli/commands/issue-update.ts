@@ -1,10 +1,26 @@
 /** `holdfast issue update ID`. */
 import type { IssuePatch, IssueState, Priority } from "../../board/board.js";
+import { invalidArgument } from "../../support/errors.js";
 import { changing, openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
 import { issueOutcome } from "../issue-text.js";
 
+const CHANGES = [
+  "title",
+  "description",
+  "state",
+  "priority",
+  "assignee",
+  "add-label",
+  "rm-label",
+  "add-gate",
+  "rm-gate",
+  "context",
+];
+
 export async function run(context: Context): Promise<Outcome> {
+  if (!CHANGES.some((flag) => context.flags.has(flag)))
+    throw invalidArgument("change", `say at least one of ${CHANGES.map((flag) => `--${flag}`).join(", ")}`);
   const opened = await openTheBoard(context);
   const issue = await changing(context, opened, (id, options) => opened.board.update(id, patchOf(context), options));
   return issueOutcome("updated", issue);

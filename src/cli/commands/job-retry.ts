@@ -1,10 +1,16 @@
 /** `holdfast job retry ID`. */
+import type { JobRecord } from "../../jobs/index.js";
 import type { Context, Outcome } from "../context.js";
 import { jobIdOf, jobOutcome, openTheJobs } from "../jobs.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const id = jobIdOf(context);
-  const job = await (await openTheJobs(context)).retry(id);
-  const isAnew = job.attempts === 0 && (job.state === "ready" || job.state === "scheduled");
-  return jobOutcome(isAnew ? "retried" : "neither failed nor cancelled:", job);
+  const jobs = await openTheJobs(context);
+  const found = await jobs.get(id);
+  if (found.state === "failed" || found.state === "cancelled") return jobOutcome("retried", await jobs.retry(id));
+  return jobOutcome(isOnItsWay(found) ? "nothing to retry, it waits already:" : "neither failed nor cancelled:", found);
+}
+
+function isOnItsWay({ state }: JobRecord): boolean {
+  return state === "scheduled" || state === "ready" || state === "waiting";
 }

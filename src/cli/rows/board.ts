@@ -227,17 +227,31 @@ export const BOARD: readonly CommandRow[] = [
   {
     name: "board import",
     group: "board",
-    summary: "issues from task-master or beads",
-    about: ["All in one step, or nothing. What was imported before is left as it is."],
-    args: [{ name: "FILE", help: "tasks.json of task-master, or beads' JSONL" }],
-    flags: [{ name: "format", type: "text", choices: ["task-master", "beads"], help: "default by the file's ending" }],
-    examples: [["holdfast board import tasks.json", "issues, states and dependencies"]],
+    summary: "issues from task-master, beads, or a board's export",
+    about: [
+      "All in one step, or nothing. What was imported before is left as it is.",
+      "An export comes back under its own ids, with its gates, but without claims. What is there already is left as it is; an id that is another issue's here is refused.",
+    ],
+    args: [{ name: "FILE", help: "tasks.json of task-master, beads' JSONL, or what board export wrote" }],
+    flags: [
+      {
+        name: "format",
+        type: "text",
+        choices: ["task-master", "beads", "holdfast"],
+        help: "default by the file's ending and content",
+      },
+    ],
+    examples: [
+      ["holdfast board import tasks.json", "issues, states and dependencies"],
+      ["holdfast board import board.json", "what board export wrote, back again"],
+    ],
     load: () => import("../commands/board-import.js"),
   },
   {
     name: "board export",
     group: "board",
     summary: "the whole board as JSON",
+    about: ["board import takes it back, but for claims. Events and the output of gates are not in it."],
     examples: [["holdfast board export --json > board.json", "all of it, to keep"]],
     load: () => import("../commands/board-export.js"),
   },

@@ -2,9 +2,10 @@
  * Proofs of life of dead processes that no grant and no ticket names. Dead and unnamed they prove nothing any more: a
  * process makes its proof once, before its first grant, and a dead one makes no more grants.
  */
-import { readdirSync } from "node:fs";
+
 import { join } from "node:path";
 import { removeQuietly } from "../../support/durable-file.js";
+import { namesIn } from "../../support/names-in.js";
 import { lifeOfFile } from "../../support/proof-of-life.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
@@ -38,11 +39,3 @@ export const oldProofs: Check = {
     ];
   },
 };
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}

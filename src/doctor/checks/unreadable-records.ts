@@ -2,9 +2,10 @@
  * Grants that cannot be read. They count as held, for ever, so somebody has to end them; but a process that still lives may
  * be the holder. It is safe only when nobody alive is known to this store.
  */
-import { readdirSync } from "node:fs";
+
 import { join } from "node:path";
 import type { UnreadableGrant } from "../../lock/grant.js";
+import { namesIn } from "../../support/names-in.js";
 import { lifeOfFile } from "../../support/proof-of-life.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
@@ -56,12 +57,4 @@ function broken({ resource, why }: UnreadableGrant, living: number | null): Diag
 /** How many processes prove to be alive here. */
 function livingIn(proofs: string): number {
   return namesIn(proofs).filter((name) => lifeOfFile(join(proofs, name)) === "alive").length;
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -23,6 +23,7 @@ import { dirname, isAbsolute, join, relative } from "node:path";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { underGuard } from "../../support/guard.js";
 import { HOME } from "../../support/home.js";
+import { type Kept, readKept, writeKept } from "./kept-files.js";
 import { textDiff } from "./text-diff.js";
 
 /** Null: there is no such file. */
@@ -37,12 +38,6 @@ export interface FilePart {
   take(text: string): Text;
   /** Of a file that is made. */
   readonly mode?: number;
-}
-
-interface Kept {
-  readonly before: Text;
-  readonly after_sha256: string;
-  readonly parts: readonly string[];
 }
 
 export interface FileChange {
@@ -162,26 +157,6 @@ function changedMeanwhile(path: string): HoldfastError {
     details: { path },
     next: ["Do it again: it starts from what is there now."],
   });
-}
-
-function keptPath(root: string): string {
-  return join(root, HOME, "installed.json");
-}
-
-function readKept(root: string): Map<string, Kept> {
-  const text = readText(keptPath(root));
-  if (text === null) return new Map();
-  try {
-    return new Map(Object.entries((JSON.parse(text) as { files: Record<string, Kept> }).files));
-  } catch {
-    return new Map();
-  }
-}
-
-function writeKept(root: string, kept: ReadonlyMap<string, Kept>): void {
-  const path = keptPath(root);
-  const text = `${JSON.stringify({ schema_version: 1, files: Object.fromEntries(kept) }, null, 2)}\n`;
-  replace({ path, before: null, after: kept.size === 0 ? null : text, mode: 0o644 });
 }
 
 function replace({ path, after, mode }: Planned): void {

@@ -10,6 +10,9 @@ export interface Word {
   readonly isUnknown: boolean;
 }
 
+/** The folder in which the command runs. */
+export const HERE: Word = { text: ".", isPattern: false, isUnknown: false };
+
 export interface SimpleCommand {
   readonly words: readonly Word[];
   /** Files behind `>`, `>>`, `>|`, `&>`, `>&`. */
@@ -28,32 +31,41 @@ interface Building {
   depth: number;
 }
 
+/** Commands within commands end somewhere. */
+const DEEPEST = 50;
+
 const fresh = (depth: number): Building => ({ words: [], written: [], documentEnd: null, document: null, depth });
 
-/** Never throws: what is no proper shell gives the words that could be made out. */
+/**
+ * Never throws: what is no proper shell gives the words that could be made out. Commands within a command, as in `$(…)`,
+ * come before it, one subshell deeper. Between two subshells there is always one of the shell around them, if only an
+ * empty one.
+ */
 export function simpleCommands(line: string): SimpleCommand[] {
-  return new Scanner(line).scan();
+  return new Scanner(line, 0).scan();
 }
 
 class Scanner {
   readonly #line: string;
   readonly #done: SimpleCommand[] = [];
   #at = 0;
-  #depth = 0;
-  #current = fresh(0);
+  #depth: number;
+  #current: Building;
   /** Whose documents begin with the next line. */
   #awaiting: Building[] = [];
   /** What the next word is. */
   #role: "word" | "written" | "read" | "document" = "word";
 
-  constructor(line: string) {
+  constructor(line: string, depth: number) {
     this.#line = line.replaceAll("\\\n", "");
+    this.#depth = depth;
+    this.#current = fresh(depth);
   }
 
   scan(): SimpleCommand[] {
     while (this.#at < this.#line.length) this.#step();
     this.#finish();
-    return this.#done.filter(({ words, written }) => words.length > 0 || written.length > 0);
+    return this.#done;
   }
 
   #step(): void {
@@ -138,11 +150,9 @@ class Scanner {
         isUnknown ||= quoted.isUnknown;
       } else if (char === "\\") text += this.#line[this.#at++] ?? "";
       else {
-        if (char === "$" || char === "`") isUnknown = true;
-        if (char === "$" && this.#line[this.#at] === "(") this.#skipParentheses();
-        if (char === "`") this.#until("`");
         if (/[*?[{]/.test(char)) isPattern = true;
-        text += char;
+        isUnknown = this.#isExpanded(char) || isUnknown;
+        text += char === "`" ? "$" : char;
       }
     }
     return { text, isPattern, isUnknown };
@@ -163,11 +173,40 @@ class Scanner {
       if (char === '"') break;
       if (char === "\\" && /["\\$`]/.test(this.#line[this.#at] ?? "")) text += this.#line[this.#at++];
       else {
-        if (char === "$" || char === "`") isUnknown = true;
-        text += char;
+        isUnknown = this.#isExpanded(char) || isUnknown;
+        text += char === "`" ? "$" : char;
       }
     }
     return { text, isUnknown };
+  }
+
+  /** Whether only the shell knows what begins with this. Commands are read, and what they leave in the word is `$`. */
+  #isExpanded(char: string): boolean {
+    if (char === "`") this.#backquoted();
+    else if (char === "$" && this.#line[this.#at] === "(") {
+      const isArithmetic = this.#line[this.#at + 1] === "(";
+      if (isArithmetic || this.#depth >= DEEPEST) this.#skipParentheses();
+      else this.#substitution();
+    }
+    return char === "$" || char === "`";
+  }
+
+  /** Read where it stands, because only its own words and here documents tell where it ends. */
+  #substitution(): void {
+    const [depth, current, role] = [this.#depth, this.#current, this.#role];
+    this.#current = fresh(depth);
+    do this.#step();
+    while (this.#at < this.#line.length && this.#depth > depth);
+    [this.#depth, this.#current, this.#role] = [depth, current, role];
+  }
+
+  /** In one that does not end nothing is read: a backquote may mean something else to another shell. */
+  #backquoted(): void {
+    const found = /^((?:[^`\\]|\\.)*)`/s.exec(this.#line.slice(this.#at));
+    if (found === null) return;
+    this.#at += found[0].length;
+    const line = (found[1] ?? "").replace(/\\([\\$`])/g, "$1");
+    this.#done.push(fresh(this.#depth), ...new Scanner(line, this.#depth + 1).scan());
   }
 
   #skipParentheses(): void {

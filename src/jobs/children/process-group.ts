@@ -1,18 +1,11 @@
 /** A child with a process group of its own, told to end and then ended whole. */
 import type { ChildProcess } from "node:child_process";
+import { signalGroup } from "../../support/signal-group.js";
 
 const KILL_AFTER_MS = 2_000;
 
 /** Puts a group under the keeper's eye, and gives what takes it out again. */
 export type Guard = (pid: number) => () => void;
-
-export function signalGroup({ pid }: Pick<ChildProcess, "pid">, how: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, how);
-  } catch {
-    // Nobody of it is left.
-  }
-}
 
 /**
  * Until the child has ended its group is guarded. When the signal aborts it is asked to end, and killed when that takes too

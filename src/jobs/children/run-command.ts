@@ -6,8 +6,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { BorrowedLease } from "../../lease/borrowed-lease.js";
+import { signalGroup } from "../../support/signal-group.js";
 import type { JobRecord } from "../model.js";
-import { type Guard, signalGroup, watchGroup } from "./process-group.js";
+import { type Guard, watchGroup } from "./process-group.js";
 
 const KEPT_CHARACTERS = 64 * 1024;
 /** A worker may itself be the command of a run, which its jobs are no part of. */

@@ -43,7 +43,7 @@ export function* stepAside(
   now: StepTime,
 ): Script<void> {
   const ticket = answer.kind === "queued" ? answer.ticketId : null;
-  const { resource, owner } = answer.contention;
+  const { resource, owner } = answer.kind === "queued" ? answer.inTheWay : answer.contention;
   const message = `waits for ${resource}, held by ${owner ?? "somebody"}`;
   const leftMs = waitLeftMs(row, now);
   if (leftMs <= 0) {

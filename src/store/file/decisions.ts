@@ -2,11 +2,12 @@
  * Decisions about steps on several trees: such a step has happened if, and only if, its file ops/<id>.json is there. The
  * file may go once every tree of the step has taken its part over, and not before.
  */
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Key } from "../../lock/key.js";
 import { removeQuietly, replaceFile } from "../../support/durable-file.js";
 import { ioError } from "../../support/errors.js";
+import { namesIn } from "../../support/names-in.js";
 
 /** Longer than any step takes: a file under construction that is older was left by a crash. */
 const STALE_MS = 60_000;
@@ -66,12 +67,4 @@ export class Decisions {
 
 interface Step {
   readonly trees: readonly Key[];
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

@@ -1,7 +1,8 @@
 /** Looking at a file store: its files are read, and nothing else happens to them. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../support/errors.js";
+import { namesIn } from "../../support/names-in.js";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local-store.js";
 import { layoutOf } from "./layout.js";
@@ -56,13 +57,5 @@ function readJson<T>(path: string): T | null {
     return text.trim() === "" ? null : (JSON.parse(text) as T);
   } catch (cause) {
     throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -9,7 +9,7 @@
  *   locks/<tree>/guard              kernel-locked during every step on the tree; never deleted
  *   locks/<tree>/tree.json          fence, chain head, and the grants on the top-level key
  *   locks/<tree>/fence.json         how far fence numbers are reserved, on the disk before they are used
- *   locks/<tree>/line.json          who waits
+ *   locks/<tree>/line.jsonl         who waits
  *   locks/<tree>/audit.jsonl        the chain
  *   locks/<tree>/publishing/<id>    a publish on a key of the tree is under way
  *   locks/<tree>/below/a.json       grants on <tree>/a

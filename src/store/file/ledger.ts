@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { lineOf, lineWithout } from "../../lock/line.js";
 import type { Manifest } from "../../lock/manifest.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
@@ -208,7 +209,7 @@ class FileView implements LedgerView {
   }
 
   nextTicketNumber(): number {
-    return 1 + Math.max(0, ...this.#trees.flatMap((tree) => tree.tickets().map((ticket) => ticket.number)));
+    return Math.max(...this.#trees.map((tree) => tree.nextTicketNumber()));
   }
 
   #at(name: Key): FileTree {
@@ -224,17 +225,19 @@ function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhoo
   if (keys.length === 1 && only !== undefined) {
     const tree = at(treeOf(only));
     tree.near(only, found);
-    const tickets = tree.name === only ? tree.tickets() : tree.tickets().filter((ticket) => concerns(ticket, only));
-    return { grants: found.grants, unreadable: found.unreadable, tickets };
+    const line = tree.line();
+    const isAll = tree.name === only || line.isEmpty;
+    const near = isAll ? line : lineWithout(line, (ticket) => !concerns(ticket, only));
+    return { grants: found.grants, unreadable: found.unreadable, line: near };
   }
   const tickets = new Map<string, Ticket>();
   for (const key of keys) {
     const tree = at(treeOf(key));
     tree.near(key, found);
-    for (const ticket of tree.tickets()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
+    for (const ticket of tree.line()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
   }
   const grants = new Map(found.grants.map((grant) => [grant.lockId, grant]));
-  return { grants: [...grants.values()], unreadable: found.unreadable, tickets: [...tickets.values()] };
+  return { grants: [...grants.values()], unreadable: found.unreadable, line: lineOf(tickets.values()) };
 }
 
 function concerns(ticket: Ticket, key: Key): boolean {
@@ -256,19 +259,11 @@ function changesIn(name: Key, changes: Changes, isOnlyTree: boolean): TreeChange
 }
 
 /** Places in line are not part of the commit: one that could not be written is taken again by whoever still waits. */
-function writeTickets(tree: FileTree, changes: Changes): void {
+function writeTickets(tree: FileTree, { ticketAdds = [], ticketUpdates = [], ticketDrops = [] }: Changes): void {
   try {
-    tree.writeLine(lineAfter(tree, changes));
+    const isHere = (ticket: Ticket): boolean => ticket.wants.some((want) => treeOf(want.resource) === tree.name);
+    tree.changeLine(ticketDrops, [...ticketAdds, ...ticketUpdates].filter(isHere));
   } catch {
     // The waiter polls without a place in line.
   }
-}
-
-function lineAfter(tree: FileTree, changes: Changes): Ticket[] {
-  const isHere = (ticket: Ticket): boolean => ticket.wants.some((want) => treeOf(want.resource) === tree.name);
-  const line = new Map(tree.tickets().map((ticket) => [ticket.ticketId, ticket]));
-  for (const ticket of changes.ticketDrops ?? []) line.delete(ticket.ticketId);
-  for (const ticket of [...(changes.ticketAdds ?? []), ...(changes.ticketUpdates ?? [])])
-    if (isHere(ticket)) line.set(ticket.ticketId, ticket);
-  return [...line.values()];
 }

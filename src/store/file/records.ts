@@ -2,18 +2,20 @@
  * Reading a file store without any guard, and without creating anything. A file caught half-written is read again. What a
  * crash left decided or pending is shown as done: that is what the next holder of the guard will make of it.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { lineOf } from "../../lock/line.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
+import { namesIn } from "../../support/names-in.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { AuditFile } from "./audit-file.js";
 import { Decisions } from "./decisions.js";
 import { type Layout, treeFolder } from "./layout.js";
-import { parseLine } from "./line-file.js";
+import { parsePlaces } from "./line-file.js";
 import { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
 import { assertUsable, type TreeRecord } from "./tree-record.js";
@@ -45,7 +47,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
   const trees = (): TreeRecord[] => folders().flatMap((folder) => recordIn(folder) ?? []);
 
   return {
-    near: (key) => ({ ...around(key), tickets: ticketsAt(key, treeFolder(layout, treeOf(key))) }),
+    near: (key) => ({ ...around(key), line: lineOf(ticketsAt(key, treeFolder(layout, treeOf(key)))) }),
     lastFence: (tree) => recordOf(tree)?.fence ?? 0,
     list: (page) =>
       listPage(page, page.prefix === null ? trees().map((record) => record.tree) : [treeOf(page.prefix)], around),
@@ -102,24 +104,18 @@ function withPending(found: Found, pending: readonly NodeContent[], key: Key): F
   return shown;
 }
 
-/** A line that cannot be read is begun anew by whoever waits. */
+/** Places that cannot be read are taken anew by whoever waits. */
 function ticketsAt(key: Key, folder: string): Ticket[] {
-  return readLine(join(folder, "line.json")).filter(({ wants }) =>
+  return placesIn(join(folder, "line.jsonl")).filter(({ wants }) =>
     wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource)),
   );
 }
 
-function readLine(path: string): readonly Ticket[] {
-  for (let tries = 1; ; tries += 1) {
-    let text: string;
-    try {
-      text = readFileSync(path, "utf8");
-    } catch {
-      return [];
-    }
-    const tickets = parseLine(text);
-    const isCaughtHalfway = tickets.length === 0 && text.length > "[]\n".length;
-    if (!isCaughtHalfway || tries >= TRIES) return tickets;
+function placesIn(path: string): Ticket[] {
+  try {
+    return parsePlaces(readFileSync(path, "utf8"));
+  } catch {
+    return [];
   }
 }
 
@@ -234,13 +230,5 @@ function readJson<T>(path: string): T | null {
       if (tries >= TRIES)
         throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
     }
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

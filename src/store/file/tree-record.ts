@@ -17,7 +17,7 @@ export interface TreeRecord {
   readonly audit: { readonly seq: number; readonly hash: string; readonly bytes: number };
   /** How many grants there are on keys below the tree's own. */
   readonly below: number;
-  /** False: nobody is in line, line.json need not be read. */
+  /** False: nobody is in line, line.jsonl need not be read. */
   readonly waiting: boolean;
   readonly grants: readonly StoredGrant[];
   readonly pending?: readonly NodeChange[];

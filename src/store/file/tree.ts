@@ -20,6 +20,7 @@ import { join } from "node:path";
 import type { AuditDraft } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
+import { type Line, NOBODY_WAITS } from "../../lock/line.js";
 import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../support/errors.js";
@@ -30,7 +31,7 @@ import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
-import { LineFile, NOBODY } from "./line-file.js";
+import { LineFile } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
 import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
@@ -61,8 +62,8 @@ export class FileTree {
   #record: TreeRecord | null = null;
   #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
   #fenceUsed = 0;
-  /** Who waits, as read in this step. */
-  #tickets: readonly Ticket[] | null = null;
+  /** Who waits, once it was read in this step. */
+  #waiting: Line | null = null;
   /** What somebody else wrote may have been read already, outside of a step. */
   #isPeeked = false;
   /** There is no tree.json yet. */
@@ -84,7 +85,7 @@ export class FileTree {
     this.#names = new FolderNames(folder);
     this.guard = openGuard(join(folder, "guard"), { writtenInside: record, names: this.#names });
     this.#file = new BlockFile(record, this.#names, TREE_CODEC);
-    this.#line = new LineFile(join(folder, "line.json"));
+    this.#line = new LineFile(join(folder, "line.jsonl"), name, this.#names);
     this.#fence = new BlockFile(join(folder, "fence.json"));
     this.#audit = new AuditFile(join(folder, "audit.jsonl"), this.#names);
   }
@@ -92,7 +93,7 @@ export class FileTree {
   /** Call it first after entering the guard: reads the tree and repairs what a crash left. */
   load(now: Instant): void {
     this.#nodes.forget();
-    this.#tickets = null;
+    this.#waiting = null;
     const found = this.#read(now);
     if (found === null) {
       this.#begin(now);
@@ -135,12 +136,11 @@ export class FileTree {
 
   /**
    * The grant on the tree's own key with this token, looked for without the guard; null also when the tree is being
-   * written just now, or is in need of repair.
+   * written just now, is in need of repair, or was replaced by hand: in the old file the token is not yet known.
    */
   peek(tokenHash: string): Grant | null {
     this.#isPeeked = true;
     try {
-      this.#names.look();
       const record = this.#file.read();
       if (record === null || record.op !== undefined) return null;
       const stored = record.grants.find(({ store }) => store?.token_hash === tokenHash);
@@ -171,17 +171,20 @@ export class FileTree {
     return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(this.#publishing);
   }
 
-  tickets(): readonly Ticket[] {
-    this.#tickets ??= this.#readLine();
-    return this.#tickets;
+  line(): Line {
+    this.#waiting ??= this.record.waiting ? this.#readLine() : NOBODY_WAITS;
+    return this.#waiting;
   }
 
-  #readLine(): readonly Ticket[] {
-    if (!this.record.waiting) return NOBODY;
+  nextTicketNumber(): number {
+    return this.line().isEmpty ? 1 : this.#line.nextNumber;
+  }
+
+  #readLine(): Line {
     try {
       return this.#line.read();
     } catch {
-      return NOBODY; // Whoever still waits takes a new place.
+      return NOBODY_WAITS; // Whoever still waits takes a new place.
     }
   }
 
@@ -197,12 +200,16 @@ export class FileTree {
     return this.#fenceUsed;
   }
 
-  writeLine(tickets: readonly Ticket[]): void {
-    const waiting = tickets.length > 0;
+  /** That somebody waits is on record before the place is, and longer than it. */
+  changeLine(drops: readonly Ticket[], puts: readonly Ticket[]): void {
+    if (this.#waiting !== this.#line) this.#waiting = this.#line.read();
+    if (puts.length > 0) this.#noteWaiting(true);
+    this.#line.change(drops, puts);
+    this.#noteWaiting(!this.#line.isEmpty);
+  }
+
+  #noteWaiting(waiting: boolean): void {
     if (waiting !== this.record.waiting) this.#write({ ...this.record, waiting }, false);
-    this.#tickets = null;
-    this.#line.write(tickets);
-    this.#tickets = tickets;
   }
 
   /** What the changes make of this tree. Writes nothing. */

@@ -3,7 +3,7 @@ import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { byNumber } from "../../lock/line.js";
+import { lineOf } from "../../lock/line.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
@@ -38,9 +38,11 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
     const around = [...new Set(keys.map(treeOf))].map(treeAt);
     return {
       grants: around.flatMap((tree) => [...tree.grants.values()].filter((grant) => related(grant.resource))),
-      tickets: uniqueTickets(
-        around.flatMap((tree) =>
-          [...tree.tickets.values()].filter((ticket) => ticket.wants.some((want) => related(want.resource))),
+      line: lineOf(
+        new Set(
+          around.flatMap((tree) =>
+            [...tree.tickets.values()].filter((ticket) => ticket.wants.some((want) => related(want.resource))),
+          ),
         ),
       ),
       unreadable: [],
@@ -130,10 +132,6 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
 
 function ticketTrees(ticket: Ticket): Set<Key> {
   return new Set(ticket.wants.map((want) => treeOf(want.resource)));
-}
-
-function uniqueTickets(tickets: readonly Ticket[]): Ticket[] {
-  return [...new Map(tickets.map((ticket) => [ticket.ticketId, ticket])).values()].sort(byNumber);
 }
 
 /** A page of grants in the order of keys, then ids. */

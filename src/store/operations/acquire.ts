@@ -56,7 +56,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
       ticketDrops: ticket === null ? [] : [ticket],
       audit: auditGrants(view, request, grants, decision.ends),
       durable: request.detached,
-      wake: wakeAfter(view, near, context, { gone, come: grants, left: ticket }),
+      wake: wakeAfter(view, near, context, { gone, come: grants, left: ticket }).next,
     },
   };
 }

@@ -27,6 +27,6 @@ export function clearUnreadable(view: LedgerView, resource: Key, party: Party): 
 }
 
 export function dropStaleTickets(view: LedgerView, tree: Key): Outcome<number> {
-  const stale = view.near([tree]).tickets.filter((ticket) => !ticketStands(ticket, view.now));
+  const stale = [...view.near([tree]).line].filter((ticket) => !ticketStands(ticket, view.now));
   return { result: stale.length, changes: stale.length === 0 ? null : { ticketDrops: stale } };
 }

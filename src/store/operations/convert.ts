@@ -94,7 +94,7 @@ export function downgrade(
       updates: lowered,
       durable: lowered.some((grant) => grant.detached),
       audit: higher.map((grant) => entryFor(view, "downgraded", grant, party, { mode: "read", from: grant.mode })),
-      wake: wakeAfter(view, near, context, { come: lowered }),
+      wake: wakeAfter(view, near, context, { come: lowered }).next,
     },
   };
 }

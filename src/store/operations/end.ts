@@ -53,7 +53,7 @@ export function end(view: LedgerView, request: EndRequest, context: OperationCon
           new_fencing_token: raised,
         }),
       ),
-      wake: wakeAfter(view, near, context, { gone }),
+      wake: wakeAfter(view, near, context, { gone }).next,
     },
   };
 }

@@ -19,9 +19,8 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { decide, type Neighbourhood } from "../../lock/decide.js";
 import type { Bid, Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { isExpired } from "../../lock/profile.js";
+import { lineWithout } from "../../lock/line.js";
 import { profileOf } from "../../lock/settings.js";
-import type { Instant } from "../../lock/time.js";
 import type { AcquireRequest } from "../contract.js";
 import type { LedgerView } from "../ledger.js";
 import { entryFor, type OperationContext } from "./context.js";
@@ -74,24 +73,29 @@ export function handOver(
   const grants: Grant[] = [];
   const tickets: Ticket[] = [];
   for (const ticket of heirs) {
-    const after = {
+    const after: Neighbourhood = {
       grants: [...left, ...grants],
-      tickets: near.tickets.filter((other) => !tickets.includes(other)),
+      line: tickets.length === 0 ? near.line : lineWithout(near.line, (other) => tickets.includes(other)),
       unreadable: near.unreadable,
     };
-    const { wants } = ticket;
-    const decision = decide(
-      after,
-      { wants, presented: NOTHING, holds: [], ticket, upgradeOf: null, strictOrder: false },
-      { now: view.now, witness: context.witness, order: context.order },
-    );
-    const grant = decision.kind === "grant" && decision.ends.length === 0 ? inherited(view, ticket, context) : null;
+    const grant = mayGo(view, after, ticket, context) ? inherited(view, ticket, context) : null;
     if (grant === null) continue;
     grants.push(grant);
     tickets.push(ticket);
   }
   const audit = grants.map((grant, at) => granted(view, grant, tickets[at]?.bid?.leaseMs ?? grant.leaseMs));
   return { grants, tickets, audit };
+}
+
+/** It is its turn; where nothing is held, that is all there is to it. */
+function mayGo(view: LedgerView, near: Neighbourhood, ticket: Ticket, { witness, order }: OperationContext): boolean {
+  if (near.grants.length === 0 && near.unreadable.length === 0) return true;
+  const decision = decide(
+    near,
+    { wants: ticket.wants, presented: NOTHING, holds: [], ticket, upgradeOf: null, strictOrder: false },
+    { now: view.now, witness, order },
+  );
+  return decision.kind === "grant" && decision.ends.length === 0;
 }
 
 function granted(view: LedgerView, grant: Grant, leaseMs: number): AuditDraft {
@@ -113,10 +117,9 @@ function inherits({ bid, wants }: Ticket, key: Key, grants: readonly Grant[]): b
   return bid !== null && wants.length === 1 && wants[0]?.resource === key && !isAmong(bid, grants);
 }
 
-/** Places in line that a crash left to those who are in, or have just released: nobody waits there. */
-export function ticketsLeftIn({ grants, tickets }: Neighbourhood, gone: readonly Grant[], now: Instant): Ticket[] {
-  const inside = [...gone, ...grants.filter((grant) => !isExpired(grant, now))];
-  return tickets.filter(({ bid }) => bid !== null && isAmong(bid, inside));
+/** A place that a crash left to one who is in, or has just released: nobody waits there. */
+export function isLeftIn({ bid }: Ticket, inside: readonly Grant[]): boolean {
+  return bid !== null && isAmong(bid, inside);
 }
 
 function isAmong({ tokenHash }: Bid, grants: readonly Grant[]): boolean {

@@ -15,7 +15,7 @@ export function leave(
   context: OperationContext,
 ): Outcome<void> {
   const near = view.near(wants.map((want) => want.resource));
-  const ticket = near.tickets.find((other) => other.ticketId === ticketId) ?? null;
+  const ticket = near.line.find(ticketId);
   const shared = sharedId(wants);
   const audit =
     report === null
@@ -37,6 +37,6 @@ export function leave(
           },
         }));
   if (ticket === null && audit.length === 0) return { result: undefined, changes: null };
-  const wake = ticket === null ? [] : wakeAfter(view, near, context, { left: ticket });
+  const wake = ticket === null ? [] : wakeAfter(view, near, context, { left: ticket }).next;
   return { result: undefined, changes: { ticketDrops: ticket === null ? [] : [ticket], audit, wake } };
 }

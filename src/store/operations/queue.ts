@@ -3,16 +3,19 @@ import { randomUUID } from "node:crypto";
 import { type Contention, contentionReport } from "../../lock/contention.js";
 import type { Decision, Neighbourhood } from "../../lock/decide.js";
 import type { Bid, Grant, Ticket, Want } from "../../lock/grant.js";
-import { byNumber, nextInLine, standsInTheWay } from "../../lock/line.js";
+import type { Key } from "../../lock/key.js";
+import { byNumber, lineWithout, NOBODYS_TURN, nextInLine, standsInTheWay, type Turn } from "../../lock/line.js";
 import { conflictNode } from "../../lock/marks.js";
 import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
-import type { Instant } from "../../lock/time.js";
-import type { Answer, Party, Waiting } from "../contract.js";
+import type { Answer, InTheWay, Party, Waiting } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import type { OperationContext } from "./context.js";
 
 /** Refreshed this often at most, so that a waiter that looks often does not write often. */
 const REFRESH_AFTER_MS = TICKET_LEASE_MS / 5;
+
+/** From so many ahead on it makes no difference how many more there are. */
+const MANY = 10;
 
 type Blocked = Extract<Decision, { kind: "wait" }>;
 
@@ -26,7 +29,7 @@ export interface QueuedRequest {
 }
 
 export function ticketOf(near: Neighbourhood, { ticketId }: Waiting): Ticket | null {
-  return ticketId === null ? null : (near.tickets.find((ticket) => ticket.ticketId === ticketId) ?? null);
+  return ticketId === null ? null : near.line.find(ticketId);
 }
 
 /** The answer to a request that cannot go now: a place in line, or the conflict when it does not want to wait. */
@@ -36,19 +39,49 @@ export function standInLine(
   blocked: Blocked,
   request: QueuedRequest,
 ): Outcome<Answer> {
-  const waiting = waitingWith(near, request.wants, request.ticket, view.now);
-  const contention = report(view, request.wants, blocked.holders, waiting);
-  if (request.waiting.waitMs <= 0) return { result: { kind: "conflict", contention }, changes: null };
+  const { ticket, wants, waiting } = request;
+  if (waiting.waitMs <= 0) {
+    const contention = reportContention(view, near, wants, blocked.holders, ticket);
+    return { result: { kind: "conflict", contention }, changes: null };
+  }
+  const inTheWay = {
+    resource: blockedKey(wants, blocked.holders),
+    owner: blocked.holders[0]?.owner ?? blocked.behind?.owner ?? null,
+  };
+  return ticket !== null && ticketStands(ticket, view.now)
+    ? keepPlace(view, near, ticket, wants, inTheWay)
+    : takePlace(view, near, request, inTheWay);
+}
 
-  const isNew = request.ticket === null || !ticketStands(request.ticket, view.now);
-  const ticket = isNew || request.ticket === null ? newTicket(view, request) : request.ticket;
-  const isFresh = !isNew && view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
-  const lapsed = near.tickets.filter((other) => !ticketStands(other, view.now));
-  const ahead = waiting.filter((other) => byNumber(other, ticket) < 0).length;
-  const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, contention };
-  if (isFresh && lapsed.length === 0) return { result, changes: null };
-  const refreshed = [{ ...ticket, refreshedAt: view.now }];
-  return { result, changes: { [isNew ? "ticketAdds" : "ticketUpdates"]: refreshed, ticketDrops: lapsed } };
+/** Behind everybody: who of them still stands there need not be known. */
+function takePlace(view: LedgerView, near: Neighbourhood, request: QueuedRequest, inTheWay: InTheWay): Outcome<Answer> {
+  const { ticket: lapsed } = request;
+  const ticket = newTicket(view, request);
+  return {
+    result: { kind: "queued", ticketId: ticket.ticketId, ahead: near.line.length, inTheWay },
+    changes: { ticketAdds: [ticket], ticketDrops: lapsed === null ? [] : [lapsed] },
+  };
+}
+
+function keepPlace(
+  view: LedgerView,
+  { line }: Neighbourhood,
+  ticket: Ticket,
+  wants: readonly Want[],
+  inTheWay: InTheWay,
+): Outcome<Answer> {
+  const over: Ticket[] = [];
+  let ahead = 0;
+  for (const other of line) {
+    if (!ticketStands(other, view.now)) over.push(other);
+    else if (byNumber(other, ticket) >= 0 || ahead === MANY) break;
+    else if (standsInTheWay(other, wants)) ahead += 1;
+  }
+  const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, inTheWay };
+  const isFresh = view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
+  if (isFresh && over.length === 0) return { result, changes: null };
+  const refreshed = isFresh ? [] : [{ ...ticket, refreshedAt: view.now }];
+  return { result, changes: { ticketUpdates: refreshed, ticketDrops: over } };
 }
 
 function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf, bid }: QueuedRequest): Ticket {
@@ -68,46 +101,44 @@ function newTicket(view: LedgerView, { wants, waiting, party, upgradeOf, bid }: 
   };
 }
 
+/** Queue length and all: the whole line is read for it. `mine` does not count. */
 export function reportContention(
   view: LedgerView,
   near: Neighbourhood,
   wants: readonly Want[],
   holders: readonly Grant[],
+  mine: Ticket | null = null,
 ): Contention {
-  return report(view, wants, holders, waitingWith(near, wants, null, view.now));
+  const { now } = view;
+  const waiting = [...near.line].filter(
+    (ticket) => ticket.ticketId !== mine?.ticketId && ticketStands(ticket, now) && standsInTheWay(ticket, wants),
+  );
+  return contentionReport(blockedKey(wants, holders), holders, waiting, now);
 }
 
-/** The others in line who stand in the way of these wants, or behind them. */
-function waitingWith(near: Neighbourhood, wants: readonly Want[], mine: Ticket | null, now: Instant): Ticket[] {
-  return near.tickets.filter((ticket) => ticket !== mine && ticketStands(ticket, now) && standsInTheWay(ticket, wants));
+function blockedKey(wants: readonly Want[], [first]: readonly Grant[]): Key {
+  const isBlocked = (want: Want): boolean =>
+    first !== undefined && (want.resource === first.resource || conflictNode(first, want) !== null);
+  const blocked = wants.find(isBlocked) ?? wants[0];
+  if (blocked === undefined) throw new RangeError("a request wants at least one key");
+  return blocked.resource;
 }
 
-function report(
-  view: LedgerView,
-  wants: readonly Want[],
-  holders: readonly Grant[],
-  waiting: readonly Ticket[],
-): Contention {
-  const first = holders[0];
-  const blocked =
-    first === undefined
-      ? undefined
-      : wants.find((want) => want.resource === first.resource || conflictNode(first, want) !== null);
-  const resource = blocked?.resource ?? wants[0]?.resource;
-  if (resource === undefined) throw new RangeError("a request wants at least one key");
-  return contentionReport(resource, holders, waiting, view.now);
+interface Change {
+  readonly gone?: readonly Grant[];
+  readonly come?: readonly Grant[];
+  /** The ticket of one who is no longer in line. */
+  readonly left?: Ticket | null;
+  /** Tells places that nobody stands in any more. */
+  readonly hasGone?: (ticket: Ticket) => boolean;
 }
 
-/** The waiters to wake once `gone` is no longer held and `come` is. */
-export function wakeAfter(
-  view: LedgerView,
-  near: Neighbourhood,
-  context: OperationContext,
-  { gone = [], come = [], left = null }: { gone?: readonly Grant[]; come?: readonly Grant[]; left?: Ticket | null },
-): Ticket[] {
-  if (near.tickets.length === 0) return [];
+/** Whose turn it is once `gone` is no longer held and `come` is. */
+export function wakeAfter(view: LedgerView, near: Neighbourhood, { witness }: OperationContext, change: Change): Turn {
+  const { gone = [], come = [], left = null, hasGone = () => false } = change;
+  if (near.line.isEmpty) return NOBODYS_TURN;
   const replaced = new Set([...gone, ...come].map((grant) => grant.lockId));
   const held = [...near.grants.filter((grant) => !replaced.has(grant.lockId)), ...come];
-  const waiting = near.tickets.filter((ticket) => ticket.ticketId !== left?.ticketId);
-  return nextInLine(waiting, held, view.now, context.witness);
+  const waiting = left === null ? near.line : lineWithout(near.line, (ticket) => ticket.ticketId === left.ticketId);
+  return nextInLine(waiting, held, { now: view.now, witness, hasGone });
 }

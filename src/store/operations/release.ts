@@ -2,12 +2,13 @@
 import type { Ending, Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
-import { recoverable } from "../../lock/profile.js";
+import { lineWithout } from "../../lock/line.js";
+import { isExpired, recoverable } from "../../lock/profile.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";
-import { type HandOver, handOver, NOBODY, ticketsLeftIn } from "./hand-over.js";
+import { type HandOver, handOver, isLeftIn, NOBODY } from "./hand-over.js";
 import { findOwn, notHeld } from "./live-grant.js";
 import { wakeAfter } from "./queue.js";
 
@@ -45,7 +46,7 @@ export function release(
       new_fencing_token: view.mint(treeOf(grant.resource)),
     }),
   );
-  const line = near.tickets.length === 0 ? EMPTY : serve(view, near, gone, drops, context);
+  const line = near.line.isEmpty ? EMPTY : serve(view, near, gone, drops, context);
   return {
     result: undefined,
     changes: {
@@ -83,17 +84,14 @@ function serve(
   drops: readonly Grant[],
   context: OperationContext,
 ): Served {
-  const left = ticketsLeftIn(near, gone, view.now);
-  const waiting = {
-    grants: near.grants,
-    tickets: near.tickets.filter((ticket) => !left.includes(ticket)),
-    unreadable: near.unreadable,
-  };
-  const next = wakeAfter(view, waiting, context, { gone: drops });
+  const inside = [...gone, ...near.grants.filter((grant) => !isExpired(grant, view.now))];
+  const hasGone = (ticket: Ticket): boolean => isLeftIn(ticket, inside);
+  const { next, over } = wakeAfter(view, near, context, { gone: drops, hasGone });
+  const waiting = over.length === 0 ? near : { ...near, line: lineWithout(near.line, (other) => over.includes(other)) };
   const heirs = orNobody(() => handOver(view, waiting, drops, next, context));
   return {
     heirs,
-    ticketDrops: [...heirs.tickets, ...left],
+    ticketDrops: [...heirs.tickets, ...over],
     next: next.filter((ticket) => !heirs.tickets.includes(ticket)),
   };
 }

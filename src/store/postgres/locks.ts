@@ -243,7 +243,7 @@ export function readAnswer(told: ToldAnswer, clock: Clock): Answer {
         ended: readGrants({ now: told.now, grants: told.ended }, clock),
       };
     case "queued":
-      return { kind: "queued", ticketId: told.ticket_id, ahead: told.ahead, contention: told.contention };
+      return { kind: "queued", ticketId: told.ticket_id, ahead: told.ahead, inTheWay: told.contention };
     case "conflict":
       return told;
   }

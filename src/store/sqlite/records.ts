@@ -1,5 +1,6 @@
 /** Reading without the guard. What belongs together is read in one transaction, so that it is of one moment. */
 import type { Ticket } from "../../lock/grant.js";
+import { lineOf } from "../../lock/line.js";
 import type { LedgerRecords } from "../ledger.js";
 import type { Database } from "./database.js";
 import type { FoundGrants } from "./grant-rows.js";
@@ -13,7 +14,7 @@ export function createRecords(database: Database, tables: Tables): LedgerRecords
         const tickets = new Map<string, Ticket>();
         tables.grants.findAround(key, found);
         tables.tickets.findAround(key, tickets);
-        return { grants: [...found.grants.values()], tickets: [...tickets.values()], unreadable: found.unreadable };
+        return { grants: [...found.grants.values()], line: lineOf(tickets.values()), unreadable: found.unreadable };
       }),
     lastFence: (tree) => database.readAtOnce(() => tables.trees.read(tree)?.fence ?? 0),
     list: (page) => database.readAtOnce(() => tables.grantList.page(page)),

@@ -251,6 +251,26 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO job_keep VALUES ('done', 604800000), ('cancelled', 604800000), ('failed', 7776000000);
     `,
   },
+  {
+    version: 5,
+    about: "places in line as they are served; whoever waits takes a new one",
+    sql: `
+      DROP TABLE tickets;
+      CREATE TABLE tickets (
+        resource  TEXT NOT NULL,
+        number    INTEGER NOT NULL DEFAULT 0,
+        ticket_id TEXT NOT NULL,
+        ticket    JSON NOT NULL,
+        PRIMARY KEY (resource, number, ticket_id)
+      ) WITHOUT ROWID;
+      -- A process of an earlier version that still runs names no number.
+      CREATE TRIGGER tickets_by_number AFTER INSERT ON tickets WHEN new.number = 0 AND new.ticket ->> 'n' <> 0 BEGIN
+        UPDATE OR REPLACE tickets SET number = new.ticket ->> 'n'
+          WHERE resource = new.resource AND number = 0 AND ticket_id = new.ticket_id;
+      END;
+      UPDATE trees SET waiting = 0;
+    `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
@@ -263,6 +283,6 @@ export function newerSchema(path: string, version: number): HoldfastError {
 }
 
 /** The tables of all versions. */
-export const TABLES: readonly string[] = MIGRATIONS.flatMap(({ sql }) =>
-  [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string),
+export const TABLES: ReadonlySet<string> = new Set(
+  MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string)),
 );

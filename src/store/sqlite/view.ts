@@ -2,6 +2,7 @@
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { type Line, lineOf, NOBODY_WAITS } from "../../lock/line.js";
 import type { Manifest } from "../../lock/manifest.js";
 import type { Instant } from "../../lock/time.js";
 import { inOrder } from "../in-order.js";
@@ -10,7 +11,7 @@ import type { FoundGrants } from "./grant-rows.js";
 import type { Tables } from "./tables.js";
 import type { Tree } from "./tree.js";
 
-const NOTHING_NEAR: Neighbourhood = { grants: [], tickets: [], unreadable: [] };
+const NOTHING_NEAR: Neighbourhood = { grants: [], line: NOBODY_WAITS, unreadable: [] };
 const NEVER: Instant = { wallMs: 0, bootMs: 0, bootId: "", machineId: "" };
 
 export class StepView implements LedgerView {
@@ -39,9 +40,19 @@ export class StepView implements LedgerView {
       const { held, waiting, grants } = this.#treeOf(only);
       if (waiting === 0 && held === 0) return NOTHING_NEAR;
       if (waiting === 0 && grants !== null)
-        return inOrder({ grants: around(only, grants), tickets: [], unreadable: [] });
+        return inOrder({ grants: around(only, grants), line: NOBODY_WAITS, unreadable: [] });
     }
     return inOrder(this.#look(keys));
+  }
+
+  #lineOf(keys: readonly Key[]): Line {
+    const waited = keys.filter((key) => this.#treeOf(key).waiting > 0);
+    const [only] = waited;
+    if (only === undefined) return NOBODY_WAITS;
+    if (waited.length === 1) return this.#tables.tickets.lineAround(only);
+    const tickets = new Map<string, Ticket>();
+    for (const key of waited) this.#tables.tickets.findAround(key, tickets);
+    return lineOf(tickets.values());
   }
 
   find(resource: Key, lockId: string): Grant | null {
@@ -71,13 +82,8 @@ export class StepView implements LedgerView {
 
   #look(keys: readonly Key[]): Neighbourhood {
     const found: FoundGrants = { grants: new Map(), unreadable: [] };
-    const tickets = new Map<string, Ticket>();
-    for (const key of keys) {
-      const { held, waiting } = this.#treeOf(key);
-      if (held > 0) this.#tables.grants.findAround(key, found);
-      if (waiting > 0) this.#tables.tickets.findAround(key, tickets);
-    }
-    return { grants: [...found.grants.values()], tickets: [...tickets.values()], unreadable: found.unreadable };
+    for (const key of keys) if (this.#treeOf(key).held > 0) this.#tables.grants.findAround(key, found);
+    return { grants: [...found.grants.values()], line: this.#lineOf(keys), unreadable: found.unreadable };
   }
 }
 

@@ -1,8 +1,8 @@
 /** The keeper, in its own process: keeper.ts has the protocol. It holds nothing and writes nothing. */
 import { createInterface } from "node:readline";
-import { processAt } from "../../support/process-table.js";
 import { sharedMs } from "./keeper.js";
-import { signalGroup } from "./process-group.js";
+import { processAt } from "./process-table.js";
+import { signalGroup } from "./signal-group.js";
 
 interface Kept {
   /** Tells the group's first process from a later one with its number. */
@@ -32,7 +32,7 @@ function end(pid: number): void {
   if (kept !== undefined && (now === null || now.startedAt === kept.startedAt)) signalGroup({ pid }, "SIGKILL");
 }
 
-// What is meant for the worker does not end it before the pipe says that the worker is gone.
+// What is meant for its maker does not end it before the pipe says that the maker is gone.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
 createInterface({ input: process.stdin })

@@ -1,14 +1,14 @@
 /**
- * The keeper, seen from the worker: one small process beside it that ends the process groups of its runs when the worker
- * cannot, because it was killed or does not get to run.
+ * The keeper, seen from its maker, a process that runs commands (a worker, a gate): one small process beside it that ends
+ * their process groups when the maker cannot, because it was killed or does not get to run.
  *
- *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; said again with
- *                    every beat that gets through
+ *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker says it
+ *                    again with every beat that gets through
  *   drop PID         it has ended
  *
- * The pipe closes when the worker is gone, however it went: all groups are killed. A group whose time is up is killed: from
- * then on its slot may be given on. A keeper that was killed is started anew with the next beat; between a start and the
- * line that tells of it, and while both of them are dead, a group is on its own.
+ * The pipe closes when the maker is gone, however it went: all groups are killed. A group whose time is up is killed: from
+ * then on the slot of a job may be given on. A keeper that was killed is started anew with the next line; between a start
+ * and the line that tells of it, and while both of them are dead, a group is on its own.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -46,7 +46,7 @@ export class Keeper {
     this.#child?.stdin?.write(`${line}\n`);
   }
 
-  /** In a session of its own, so that a Ctrl-C that ends the worker does not end it first. */
+  /** In a session of its own, so that a Ctrl-C that ends its maker does not end it first. */
   #spawn(): ChildProcess {
     const child = spawn(process.execPath, [fileURLToPath(KEEPER)], {
       stdio: ["pipe", "ignore", "ignore"],
@@ -58,11 +58,11 @@ export class Keeper {
       this.#child = undefined;
       if (error !== null) this.#onError(error);
     };
-    // For want of descriptors or processes, perhaps: it is tried again with the next beat.
+    // For want of descriptors or processes, perhaps: it is tried again with the next line.
     child.once("error", isGone);
     child.once("exit", (code) => {
       this.#cannotStart ||= code !== null && code !== 0;
-      isGone(code ? new Error("the process that ends commands of a killed worker could not start") : null);
+      isGone(code ? new Error("the process that ends commands when this one is killed could not start") : null);
     });
     child.stdin?.on("error", () => undefined);
     child.unref();

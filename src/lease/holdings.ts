@@ -1,0 +1,58 @@
+/** What a workplace sees to before it closes: what is under way, what is in hand, and what it lost sight of. */
+import type { Lease } from "./lease.js";
+
+export class Holdings {
+  /** In the order taken: given back in the reverse. */
+  readonly #held = new Set<Lease>();
+  /** First grants of leases that were lost and not released: some of it may be in the store still. */
+  readonly #adrift = new Set<string>();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  hold(lease: Lease): void {
+    this.#held.add(lease);
+  }
+
+  letGo(lease: Lease): void {
+    this.#held.delete(lease);
+  }
+
+  drift(lockId: string): void {
+    this.#adrift.add(lockId);
+  }
+
+  /** It is released, or held anew. */
+  settle(lockId: string): void {
+    this.#adrift.delete(lockId);
+  }
+
+  begin(work: Promise<unknown>): void {
+    this.#underWay.add(work);
+  }
+
+  end(work: Promise<unknown>): void {
+    this.#underWay.delete(work);
+  }
+
+  /** Counts as under way until it is over. */
+  async track<T>(work: Promise<T>): Promise<T> {
+    this.begin(work);
+    try {
+      return await work;
+    } finally {
+      this.end(work);
+    }
+  }
+
+  /**
+   * Waits for what is under way and gives everything back. False when grants may stay in the store. One whose release was
+   * refused because something nests in it is held again, and has become the newest: once more then.
+   */
+  async giveBack(): Promise<boolean> {
+    await Promise.allSettled(this.#underWay);
+    for (let before = Number.POSITIVE_INFINITY; this.#held.size > 0 && this.#held.size < before; ) {
+      before = this.#held.size;
+      for (const lease of [...this.#held].reverse()) await lease.close();
+    }
+    return this.#held.size + this.#adrift.size === 0;
+  }
+}

@@ -1,0 +1,10 @@
+/** The names in a folder; none where it is not there or cannot be listed. */
+import { readdirSync } from "node:fs";
+
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

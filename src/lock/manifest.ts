@@ -118,3 +118,20 @@ type Age = Pick<Manifest, "createdAt" | "id">;
 export function byAge(a: Age, b: Age): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
+
+/** Which of the manifests of a target tells of the tree that was put there last; undefined when none was. */
+export function lastCommitted(manifests: readonly Manifest[]): Manifest | undefined {
+  let last: Manifest | undefined;
+  for (const each of manifests)
+    if (each.state === "committed" && (last === undefined || byCommit(last, each) < 0)) last = each;
+  return last;
+}
+
+/** After every commit there was to the target, so that the last one is told from the others however the clock is set. */
+export function nextCommitAt(manifests: readonly Manifest[], wallMs: number): number {
+  return Math.max(wallMs, (lastCommitted(manifests)?.committedAt ?? 0) + 1);
+}
+
+function byCommit(a: Manifest, b: Manifest): number {
+  return (a.committedAt ?? 0) - (b.committedAt ?? 0) || a.fencingToken - b.fencingToken || byAge(a, b);
+}

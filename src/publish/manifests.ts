@@ -3,7 +3,13 @@ import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
-import { byAge, type Manifest, type ManifestFile, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
+import {
+  lastCommitted,
+  type Manifest,
+  type ManifestFile,
+  type ManifestRecord,
+  toManifestRecord,
+} from "../lock/manifest.js";
 import type { Manifests } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { sumOf } from "./file-work.js";
@@ -97,13 +103,9 @@ async function newestByTarget(manifests: Manifests, target: string | null): Prom
   const newest = new Map<string, Manifest>();
   for await (const manifest of manifestsHere(manifests, { target, state: "committed" })) {
     const before = newest.get(manifest.target);
-    if (before === undefined || byCommit(before, manifest) < 0) newest.set(manifest.target, manifest);
+    newest.set(manifest.target, before === undefined ? manifest : (lastCommitted([before, manifest]) ?? manifest));
   }
   return newest;
-}
-
-function byCommit(a: Manifest, b: Manifest): number {
-  return (a.committedAt ?? 0) - (b.committedAt ?? 0) || a.fencingToken - b.fencingToken || byAge(a, b);
 }
 
 async function check(manifests: Manifests, manifest: Manifest, onFile: () => void): Promise<BadFile[]> {

@@ -39,9 +39,12 @@ let scenes = 0;
 /** Leases are a day long here. */
 const SHORTEST_ALARM_MS = 3_600_000;
 
+/** The last publish counts as the last one all the same. */
+const CLOCK_SET_BACK_MS = 60_000;
+
 type Prepared = Omit<Course, "isProven"> & Partial<Course>;
 
-/** A scene with the old tree in place, or none. */
+/** A scene with the old tree in place, published by a clock that was set back since, or none. */
 export async function prepare(base: string, { kind, replaces, isProven = false }: Prepared): Promise<Scene> {
   scenes += 1;
   if (scenes % COLLECT_EVERY === 0) await collectGarbage();
@@ -52,6 +55,7 @@ export async function prepare(base: string, { kind, replaces, isProven = false }
     const client = await scene.open();
     await publish({ holdfast: client, key: KEY }, scene.target, treeOf("old"));
     await client.close();
+    await scene.setClockBack(CLOCK_SET_BACK_MS);
     if (!isProven) rmSync(join(scene.target, "..", "tmp"), { recursive: true });
   }
   return scene;

@@ -63,6 +63,8 @@ export interface Scene {
   open(owner?: string): Promise<Holdfast>;
   /** Lets time go by for all clients. */
   pass(ms: number): Promise<void>;
+  /** What was published so far was so by a clock that went ahead. */
+  setClockBack(ms: number): Promise<void>;
   /** Whoever was stopped is dead for the others too: a server believes no death, so the leases run out. */
   mourn(): Promise<void>;
 }
@@ -86,9 +88,10 @@ export async function sceneAt(dir: string, kind: StoreKind): Promise<Scene> {
   const url = await store[kind]();
   const system = createSystemClock();
   let skewMs = 0;
+  let aheadMs = 0;
   const clock = () => {
     const now = system();
-    return { ...now, wallMs: now.wallMs + skewMs, bootMs: now.bootMs + skewMs };
+    return { ...now, wallMs: now.wallMs + skewMs + aheadMs, bootMs: now.bootMs + skewMs };
   };
   return {
     dir,
@@ -102,6 +105,15 @@ export async function sceneAt(dir: string, kind: StoreKind): Promise<Scene> {
     async pass(ms) {
       skewMs += ms;
       if (kind === "postgres") await administer(url, `update holdfast.grants set renewed_ms = renewed_ms - ${ms}`);
+    },
+    async setClockBack(ms) {
+      aheadMs -= ms;
+      if (kind === "postgres")
+        await administer(
+          url,
+          `update holdfast.manifests set created_ms = created_ms + ${ms}, committed_ms = committed_ms + ${ms}
+           where target = '${join(dir, "place", "out")}'`,
+        );
     },
     async mourn() {
       if (kind === "postgres") await outlive(url, LONG_MS);

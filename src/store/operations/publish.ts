@@ -1,6 +1,6 @@
 /** The steps of a publish that change its manifest, each under the guard and checked against lease and fence. */
 import { isWithin, treeOf } from "../../lock/key.js";
-import type { Manifest, ManifestFile } from "../../lock/manifest.js";
+import { lastCommitted, type Manifest, type ManifestFile, nextCommitAt } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import { mayBeLeft } from "../../support/left-behind.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
@@ -116,12 +116,12 @@ export function commit(
   make: () => boolean,
 ): Outcome<Manifest> {
   requireWriter(view, ref);
-  requirePending(view, manifest);
+  const known = requirePending(view, manifest);
   const hasReplaced = make();
   const committed: Manifest = {
     ...manifest,
     state: "committed",
-    committedAt: view.now.wallMs,
+    committedAt: nextCommitAt(known, view.now.wallMs),
     isCleared: !hasReplaced,
   };
   return {
@@ -163,7 +163,7 @@ export function clear(view: LedgerView, manifest: Manifest): Outcome<void> {
 /** Those in the tree of `manifest` that newer ones have outlived and of which nothing is left; never itself. */
 function outlived(known: readonly Manifest[], manifest: Manifest): readonly Manifest[] {
   if (known.length < KEPT + AT_A_TIME) return [];
-  const newest = known.findLast(({ state }) => state === "committed");
+  const newest = lastCommitted(known);
   const over = known.filter(
     (each) => each !== newest && each.id !== manifest.id && each.state !== "pending" && isSameTree(each, manifest),
   );

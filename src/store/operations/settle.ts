@@ -7,7 +7,7 @@
  */
 import type { AuditDraft } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
-import type { Manifest } from "../../lock/manifest.js";
+import { type Manifest, nextCommitAt } from "../../lock/manifest.js";
 import type { Party } from "../contract.js";
 import type { Changes, LedgerView, Outcome } from "../ledger.js";
 import { settleOnDisk } from "../settle-on-disk.js";
@@ -51,9 +51,13 @@ export function isLive(view: LedgerView, { resource, lockId }: Manifest, changes
 export function settle(view: LedgerView, manifest: Manifest, party: Party): Settled {
   const { isMade, isCleared } = settleOnDisk(manifest);
   const ended: Manifest = isMade
-    ? { ...manifest, state: "committed", committedAt: view.now.wallMs, isCleared }
+    ? { ...manifest, state: "committed", committedAt: committedNow(view, manifest), isCleared }
     : { ...manifest, state: "aborted", isCleared };
   return { manifest: ended, entry: publishEntry(view, ended, party, { settled: true }) };
+}
+
+function committedNow(view: LedgerView, { target }: Manifest): number {
+  return nextCommitAt(view.manifestsOf(target), view.now.wallMs);
 }
 
 /** The entry for the end of a publish. */

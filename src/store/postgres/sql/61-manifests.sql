@@ -170,6 +170,11 @@ begin
   return holdfast.end_manifest(m, guards, 'committed', not replaced, owner, holder_id, '');
 end $$;
 
+-- After every commit there was to the target, so that the last one is told from the others however the clock is set.
+create or replace function holdfast.next_commit_ms(m holdfast.manifests, now bigint) returns bigint language sql volatile as
+$$ select greatest(now, 1 + max(x.committed_ms)) from holdfast.manifests x
+   where x.target = m.target and x.place = m.place and x.state = 'committed' $$;
+
 create or replace function holdfast.end_manifest(
   m holdfast.manifests, guards holdfast.trees[], end_state text, is_cleared boolean, owner text, holder_id text, more text
 ) returns json language plpgsql as $$
@@ -178,7 +183,7 @@ declare
 begin
   holder_id := holdfast.checked_holder(owner, holder_id);
   update holdfast.manifests x set state = end_state, cleared = is_cleared,
-    committed_ms = case when end_state = 'committed' then now end
+    committed_ms = case when end_state = 'committed' then holdfast.next_commit_ms(m, now) end
   where x.id = m.id returning * into m;
   update holdfast.trees x set publishing = x.publishing - 1 where x.tree = holdfast.tree_of(m.resource);
   guards := holdfast.append(guards, now, case when end_state = 'committed' then 'published' else 'publish_undone' end,
@@ -241,7 +246,7 @@ begin
   update holdfast.manifests x set cleared = true where x.id = id and x.state <> 'pending';
   if not found then return; end if;
   select x.id into newest from holdfast.manifests x where x.target = m.target and x.place = m.place and x.state = 'committed'
-  order by x.created_ms desc, x.id desc limit 1;
+  order by x.committed_ms desc, x.fencing_token desc, x.created_ms desc, x.id desc limit 1;
   gone := array(select x.id from holdfast.manifests x
     where x.target = m.target and x.place = m.place and x.cleared and x.state <> 'pending'
       and x.id is distinct from newest and x.id <> m.id and holdfast.tree_of(x.resource) = holdfast.tree_of(m.resource)

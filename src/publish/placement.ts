@@ -8,7 +8,7 @@ import { asCrossDevice, folderAt, type Target } from "./target.js";
 export class Placement {
   readonly #target: Target;
   readonly #folders: number[] = [];
-  #replaced: string | null = null;
+  #replaced: { readonly path: string; readonly size: number } | null = null;
   #hasRenamed = false;
 
   constructor(target: Target) {
@@ -39,12 +39,12 @@ export class Placement {
     const { path, stage } = this.#target;
     try {
       check?.();
-      const isNew = folderAt(path) === undefined;
-      if (isNew) renameSync(stage, path);
-      else this.#replaced = exchange(stage, path);
+      const before = folderAt(path);
+      if (before === undefined) renameSync(stage, path);
+      else this.#replaced = { path: exchange(stage, path), size: before.size };
       this.#hasRenamed = true;
       for (const fd of this.#folders) fsyncSync(fd);
-      return !isNew;
+      return before !== undefined;
     } catch (error) {
       throw asCrossDevice(error, path) ?? ioError(error, "publish", path);
     }
@@ -52,7 +52,7 @@ export class Placement {
 
   /** Removes the tree that was replaced. `E_IO` */
   async removeOld(): Promise<void> {
-    if (this.#replaced !== null) await removeTree(this.#replaced);
+    if (this.#replaced !== null) await removeTree(this.#replaced.path, this.#replaced.size);
   }
 
   close(): void {

@@ -14,9 +14,9 @@ import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import { entriesIn } from "../support/entries-in.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { identityAt } from "../support/exchange.js";
+import { Pool } from "../support/pool.js";
 import { sumOf, syncAndClose, syncFolderLater } from "./file-work.js";
 import type { Tell } from "./options.js";
-import { Pool } from "./pool.js";
 import type { Hand } from "./publisher.js";
 import { identityOf, type OpenStage } from "./stage.js";
 

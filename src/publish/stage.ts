@@ -7,9 +7,9 @@
 import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { invalidArgument, ioError } from "../support/errors.js";
+import { Pool } from "../support/pool.js";
 import { type Content, type Poured, pour, syncAndClose } from "./file-work.js";
 import type { Tell } from "./options.js";
-import { Pool } from "./pool.js";
 
 /** Files being synced at a time: also the limit of open ones. */
 const WIDTH = 16;

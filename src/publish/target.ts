@@ -54,15 +54,28 @@ export function assertApart({ path }: Place, storeUrl: string, workspace: string
   const [, store] = /^(?:sqlite|file):(.+)$/s.exec(storeUrl) ?? [];
   if (path.split(sep).includes(HOME)) throw ownFolder(path, `it lies in a ${HOME}/`);
   if (lookAt(join(path, HOME)) !== undefined) throw ownFolder(path, `it has a ${HOME}/, which would be lost with it`);
-  if (store !== undefined && isInside(path, store)) throw ownFolder(path, "the locks are kept in it");
-  if (workspace !== undefined && isInside(path, workspace)) throw ownFolder(path, "it contains the workspace");
+  if (store !== undefined && isInside(path, realStore(store))) throw ownFolder(path, "the locks are kept in it");
+  if (workspace !== undefined && isInside(path, realPath(workspace)))
+    throw ownFolder(path, "it contains the workspace");
 }
 
 function isInside(folder: string, inner: string): boolean {
+  return `${inner}${sep}`.startsWith(`${folder}${sep}`);
+}
+
+/** The store that was published under last: it is open, so it stays where it is. */
+let lastStore = { given: "", real: "" };
+
+function realStore(given: string): string {
+  if (lastStore.given !== given) lastStore = { given, real: realPath(given) };
+  return lastStore.real;
+}
+
+function realPath(path: string): string {
   try {
-    return `${realpathSync.native(inner)}${sep}`.startsWith(`${folder}${sep}`);
+    return realpathSync.native(path);
   } catch (error) {
-    throw ioError(error, "find", inner);
+    throw ioError(error, "find", path);
   }
 }
 

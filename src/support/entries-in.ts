@@ -7,8 +7,8 @@ import { type Dirent, lstatSync, opendirSync, readdirSync } from "node:fs";
 /** A folder that takes more than this has too many names to hold all of them. */
 const AT_ONCE_BYTES = 65_536;
 
-export function entriesIn(folder: string): Iterable<Dirent> | null {
-  const size = lstatSync(folder, { throwIfNoEntry: false })?.size;
+/** `size` is that of the folder itself, for who has looked at it just now. */
+export function entriesIn(folder: string, size = sizeOf(folder)): Iterable<Dirent> | null {
   if (size === undefined) return null;
   try {
     return size <= AT_ONCE_BYTES ? readdirSync(folder, { withFileTypes: true }) : inPieces(folder);
@@ -16,6 +16,10 @@ export function entriesIn(folder: string): Iterable<Dirent> | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
+}
+
+function sizeOf(folder: string): number | undefined {
+  return lstatSync(folder, { throwIfNoEntry: false })?.size;
 }
 
 function inPieces(folder: string): Iterable<Dirent> {

@@ -1,26 +1,36 @@
-/** Removing a tree that nobody needs any more, a few entries at a time, so that neither its size nor others suffer. */
-import { chmodSync, lstatSync, rmdirSync, unlinkSync } from "node:fs";
+/**
+ * Removing a tree that nobody needs any more. Removing a file waits for the disk: where there are many, several are under way
+ * at a time. A few are removed at once, since a hop to the thread pool costs as much as that.
+ */
+import { chmodSync, lstatSync, rmdirSync, unlink, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
 import { ioError } from "./errors.js";
+import { Pool } from "./pool.js";
 
-/** Entries removed between two looks at what else is to be done. */
-const STRIDE = 32;
+/** Files of a folder. */
+const A_FEW = 8;
+const UNDER_WAY = 8;
+/** Folders between two looks at what else is to be done. */
+const STRIDE = 8;
 
-/** Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `E_IO` */
-export async function removeTree(path: string): Promise<void> {
+/**
+ * Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `size` is that of the
+ * folder itself, for who knows it. `E_IO`
+ */
+export async function removeTree(path: string, size?: number): Promise<void> {
   try {
-    await remove(path);
+    await remove(path, size);
   } catch (error) {
     throw ioError(error, "remove", path);
   }
 }
 
 /** A folder that was made read-only keeps what is in it: it is opened, when that is what stands in the way. */
-async function remove(path: string): Promise<void> {
+async function remove(path: string, size?: number): Promise<void> {
   try {
-    await removeAll(path);
+    await removeAll(path, size);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES" || !hasOpened(path)) throw error;
     await removeAll(path);
@@ -34,18 +44,36 @@ function hasOpened(path: string): boolean {
   return true;
 }
 
-async function removeAll(path: string): Promise<void> {
-  const entries = entriesIn(path);
+async function removeAll(path: string, size?: number): Promise<void> {
+  const entries = entriesIn(path, size);
   if (entries === null) return;
-  let met = 0;
-  for (const entry of entries) {
-    const inner = join(path, entry.name);
-    met += 1;
-    if (met % STRIDE === 0) await setImmediate();
-    if (entry.isDirectory()) await remove(inner);
-    else unlessGone(() => unlinkSync(inner));
+  const later = new Pool(UNDER_WAY);
+  let files = 0;
+  let folders = 0;
+  try {
+    for (const entry of entries) {
+      const inner = join(path, entry.name);
+      if (entry.isDirectory()) {
+        folders += 1;
+        if (folders % STRIDE === 0) await setImmediate();
+        await remove(inner);
+      } else {
+        files += 1;
+        if (files <= A_FEW) unlessGone(() => unlinkSync(inner));
+        else await later.add(() => unlinkLater(inner));
+      }
+    }
+  } finally {
+    await later.idle();
   }
+  later.assertFine();
   unlessGone(() => rmdirSync(path));
+}
+
+function unlinkLater(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    unlink(path, (error) => (error === null || error.code === "ENOENT" ? resolve() : reject(error)));
+  });
 }
 
 function unlessGone(action: () => void): void {

@@ -1,7 +1,7 @@
 /** What a connection knows of a tree while it works on it, and between two steps when nobody else has written. */
 import { type AuditDraft, type ChainHead, EMPTY_CHAIN } from "../../lock/audit.js";
 import type { Grant } from "../../lock/grant.js";
-import type { Key } from "../../lock/key.js";
+import { type Key, treeOf } from "../../lock/key.js";
 
 /** Beyond this many, remembering grants costs more than it saves. */
 const MAX_GRANTS = 32;
@@ -59,6 +59,11 @@ export function noteAdded(tree: Tree, grant: Grant): void {
   tree.held += 1;
   if (tree.held > MAX_GRANTS) tree.grants = null;
   tree.grants?.set(grant.lockId, grant);
+}
+
+/** One that was read from its row: where it is the only one, all are known. */
+export function noteFound(tree: Tree, grant: Grant): void {
+  if (tree.held === 1 && treeOf(grant.resource) === tree.name) tree.grants = new Map([[grant.lockId, grant]]);
 }
 
 export function noteDropped(tree: Tree, grant: Grant): void {

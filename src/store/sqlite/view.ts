@@ -9,7 +9,7 @@ import { inOrder } from "../in-order.js";
 import type { LedgerView } from "../ledger.js";
 import type { FoundGrants } from "./grant-rows.js";
 import type { Tables } from "./tables.js";
-import type { Tree } from "./tree.js";
+import { noteFound, type Tree } from "./tree.js";
 
 const NOTHING_NEAR: Neighbourhood = { grants: [], line: NOBODY_WAITS, unreadable: [] };
 const NEVER: Instant = { wallMs: 0, bootMs: 0, bootId: "", machineId: "" };
@@ -56,8 +56,11 @@ export class StepView implements LedgerView {
   }
 
   find(resource: Key, lockId: string): Grant | null {
-    const { grants } = this.#treeOf(resource);
-    return grants === null ? this.#tables.grants.find(lockId) : (grants.get(lockId) ?? null);
+    const tree = this.#treeOf(resource);
+    if (tree.grants !== null) return tree.grants.get(lockId) ?? null;
+    const found = this.#tables.grants.find(lockId);
+    if (found !== null) noteFound(tree, found);
+    return found;
   }
 
   mint(tree: Key): number {

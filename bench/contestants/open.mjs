@@ -11,7 +11,7 @@ import {
 import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
-import { openPostgresAdvisoryLock, openPostgresLeaseRow } from "./postgres-peers.mjs";
+import { openPostgresAdvisoryLock, openPostgresDurableLine, openPostgresLeaseRow } from "./postgres-peers.mjs";
 import { openProperLockfile } from "./proper-lockfile.mjs";
 import { openBareScript, openPublisher } from "./publishers.mjs";
 
@@ -30,6 +30,7 @@ const CONTESTANTS = {
   postgres: (url) => openHoldfastOn(url),
   "postgres-lease-row": openPostgresLeaseRow,
   "postgres-advisory": openPostgresAdvisoryLock,
+  "postgres-durable-line": openPostgresDurableLine,
   "kernel-lock": openKernelLock,
   publisher: openPublisher,
   "bare-script": openBareScript,

@@ -43,3 +43,33 @@ export async function openPostgresAdvisoryLock(url) {
     close: () => client.end(),
   };
 }
+
+/**
+ * The least that is durable: the same advisory lock, and a row with a counter that is raised with every release, on the disk
+ * before the next one is let in. Nobody's name, no lease, no record.
+ */
+export async function openPostgresDurableLine(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`
+    select pg_advisory_lock(0);
+    create table if not exists bench_fences (key text primary key, fence bigint);
+    create or replace function bench_take(wanted text) returns bigint language plpgsql as $$
+    begin
+      perform pg_advisory_lock(hashtext(wanted));
+      return (select fence from bench_fences where key = wanted);
+    end $$`);
+  await client.query("select pg_advisory_unlock(0)");
+  const known = new Set();
+  return {
+    async take(key) {
+      if (!known.has(key)) await client.query("insert into bench_fences values ($1, 0) on conflict do nothing", [key]);
+      known.add(key);
+      await client.query("select bench_take($1)", [key]);
+      const release = `begin; update bench_fences set fence = fence + 1 where key = '${key}'; commit;
+        select pg_advisory_unlock(hashtext('${key}'))`;
+      return { release: () => client.query(release) };
+    },
+    close: () => client.end(),
+  };
+}

@@ -83,7 +83,7 @@ async function allBesideOne(contestant, url, quick) {
 }
 
 async function contended(url, quick) {
-  const found = await contendInTurn(["postgres-advisory", "postgres"], () => url, quick);
+  const found = await contendInTurn(["postgres-advisory", "postgres-durable-line", "postgres"], () => url, quick);
   const of = (name, field) => found.get(name).map((round) => round[field]);
   return [
     {
@@ -92,6 +92,13 @@ async function contended(url, quick) {
       peer: perSecond(median(of("postgres-advisory", "perSecond"))),
       ratio: ratioOf(of("postgres", "perSecond"), of("postgres-advisory", "perSecond")),
       goal: { atLeast: 0.85 },
+    },
+    {
+      what: "the same of a counter that is raised durably under that lock",
+      ours: perSecond(median(of("postgres-durable-line", "perSecond"))),
+      peer: perSecond(median(of("postgres-advisory", "perSecond"))),
+      ratio: ratioOf(of("postgres-durable-line", "perSecond"), of("postgres-advisory", "perSecond")),
+      goal: null,
     },
     {
       what: "busiest : idlest of them",

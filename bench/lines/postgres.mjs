@@ -85,21 +85,24 @@ async function allBesideOne(contestant, url, quick) {
 async function contended(url, quick) {
   const found = await contendInTurn(["postgres-advisory", "postgres-durable-line", "postgres"], () => url, quick);
   const of = (name, field) => found.get(name).map((round) => round[field]);
+  const besideAdvisory = (what, name, field, show, goal) => ({
+    what,
+    ours: show(median(of(name, field))),
+    peer: show(median(of("postgres-advisory", field))),
+    ratio: ratioOf(of(name, field), of("postgres-advisory", field)),
+    goal,
+  });
   return [
-    {
-      what: "16 processes, one key, 2 ms each : a session's advisory lock",
-      ours: perSecond(median(of("postgres", "perSecond"))),
-      peer: perSecond(median(of("postgres-advisory", "perSecond"))),
-      ratio: ratioOf(of("postgres", "perSecond"), of("postgres-advisory", "perSecond")),
-      goal: { atLeast: 0.85 },
-    },
-    {
-      what: "the same of a counter that is raised durably under that lock",
-      ours: perSecond(median(of("postgres-durable-line", "perSecond"))),
-      peer: perSecond(median(of("postgres-advisory", "perSecond"))),
-      ratio: ratioOf(of("postgres-durable-line", "perSecond"), of("postgres-advisory", "perSecond")),
-      goal: null,
-    },
+    besideAdvisory("16 processes, one key, 2 ms each : a session's advisory lock", "postgres", "perSecond", perSecond, {
+      atLeast: 0.85,
+    }),
+    besideAdvisory(
+      "the same of a counter that is raised durably under that lock",
+      "postgres-durable-line",
+      "perSecond",
+      perSecond,
+      null,
+    ),
     {
       what: "busiest : idlest of them",
       ours: "",
@@ -107,13 +110,7 @@ async function contended(url, quick) {
       ratio: spreadOf(of("postgres", "fairness")),
       goal: { atMost: 1.1 },
     },
-    {
-      what: "release → next in, p50",
-      ours: milliseconds(median(of("postgres", "handOverP50"))),
-      peer: milliseconds(median(of("postgres-advisory", "handOverP50"))),
-      ratio: ratioOf(of("postgres", "handOverP50"), of("postgres-advisory", "handOverP50")),
-      goal: null,
-    },
+    besideAdvisory("release → next in, p50", "postgres", "handOverP50", milliseconds, null),
   ];
 }
 

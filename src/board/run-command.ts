@@ -44,13 +44,14 @@ function resultOf(command: readonly string[], options: CommandOptions, keeper: K
   const startedAt = performance.now();
   const output = createOutput();
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      cwd: options.cwd,
-      env: options.env,
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    if (child.pid !== undefined) keeper.keep(child.pid, options.timeoutMs + KILL_AFTER_MS);
+    const child = keeper.started(options.timeoutMs + KILL_AFTER_MS, (mark) =>
+      spawn(program, args, {
+        cwd: options.cwd,
+        env: { ...options.env, ...mark },
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    );
     let timedOut = false;
     let killer: NodeJS.Timeout | undefined;
     const stop = (): void => {

@@ -9,6 +9,7 @@ import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import type { Keeper } from "../support/keeper.js";
 import { sleep } from "../support/sleep.js";
 import { asJobError, progressAsJson, resultAsJson, timedOut } from "./as-json.js";
+import type { Guard } from "./children/process-group.js";
 import { CommandFailed, runCommand } from "./children/run-command.js";
 import { runInChild } from "./children/run-in-child.js";
 import type { RunTools } from "./define.js";
@@ -58,7 +59,7 @@ export class RunInHand {
   kept(askedAt: number, told: string | undefined): void {
     this.#trustedUntil = askedAt + this.run.leaseMs;
     if (this.progress === told) this.progress = undefined;
-    this.#keepGroup();
+    if (this.#group !== undefined) this.#hands.keeper.keep(this.#group, this.#leftMs);
   }
 
   /** No beat got through for a whole lease. */
@@ -66,19 +67,22 @@ export class RunInHand {
     return performance.now() > this.#trustedUntil;
   }
 
-  #keepGroup(): void {
-    if (this.#group !== undefined) this.#hands.keeper.keep(this.#group, this.#trustedUntil - performance.now());
+  get #leftMs(): number {
+    return this.#trustedUntil - performance.now();
   }
 
-  /** From here on the group ends at the latest when the slot may be somebody else's. */
-  #guard(pid: number): () => void {
-    this.#group = pid;
-    this.#keepGroup();
-    return () => {
+  /** Its group ends at the latest when the slot may be somebody else's. */
+  readonly #guard: Guard = {
+    started: (begin) => {
+      const child = this.#hands.keeper.started(this.#leftMs, begin);
+      this.#group = child.pid;
+      return child;
+    },
+    over: (pid) => {
       this.#group = undefined;
       this.#hands.keeper.drop(pid);
-    };
-  }
+    },
+  };
 
   async #perform({ handler }: Kind): Promise<void> {
     const { timeout_ms: limitMs } = this.run.job;
@@ -105,9 +109,8 @@ export class RunInHand {
     const keys = job.locks.map((lock) => lock.resource);
     const { home } = this.#hands;
     const lease = keys.length === 0 ? null : await createBorrowedLease(home, keys, token);
-    const guard = (pid: number): (() => void) => this.#guard(pid);
     if (job.command !== null || typeof handler !== "function") this.#hands.keeper.start();
-    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, guard);
+    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, this.#guard);
     const tools: RunTools = {
       signal,
       lease,
@@ -118,7 +121,7 @@ export class RunInHand {
       onSettle: (body) => own.push(body),
     };
     if (typeof handler === "function") return unless(signal, async () => handler(job, tools));
-    return runInChild(handler, job, tools, { store: home.store.url, owner: home.party.owner, token }, guard);
+    return runInChild(handler, job, tools, { store: home.store.url, owner: home.party.owner, token }, this.#guard);
   }
 
   async #release(): Promise<void> {

@@ -1,8 +1,9 @@
 /** The keeper, in its own process: keeper.ts has the protocol. It holds nothing and writes nothing. */
 import { createInterface } from "node:readline";
-import { sharedMs } from "./keeper.js";
-import { processAt } from "./process-table.js";
+import { MARK, sharedMs } from "./keeper.js";
+import { listYounger, processAt, wasStartedWith } from "./process-table.js";
 import { signalGroup } from "./signal-group.js";
+import { sleep } from "./sleep.js";
 
 interface Kept {
   /** Tells the group's first process from a later one with its number. */
@@ -10,7 +11,12 @@ interface Kept {
   timer: NodeJS.Timeout;
 }
 
+/** A process shows its mark once it has become the command, which may take a while on a busy machine. */
+const LOOK_FOR_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+
 const groups = new Map<number, Kept>();
+const expected = new Set<string>();
 
 function keep(pid: number, untilMs: number): void {
   const known = groups.get(pid);
@@ -32,16 +38,32 @@ function end(pid: number): void {
   if (kept !== undefined && (now === null || now.startedAt === kept.startedAt)) signalGroup({ pid }, "SIGKILL");
 }
 
+async function endExpected(): Promise<void> {
+  const until = sharedMs() + LOOK_FOR_MS;
+  while (expected.size > 0 && sharedMs() < until) {
+    for (const { pid, group } of listYounger())
+      for (const mark of expected)
+        if (wasStartedWith(pid, `${MARK}=${mark}`)) {
+          expected.delete(mark);
+          signalGroup({ pid: group }, "SIGKILL");
+        }
+    if (expected.size > 0) await sleep(LOOK_EVERY_MS);
+  }
+}
+
 // What is meant for its maker does not end it before the pipe says that the maker is gone.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => undefined);
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    const [verb, pid, until] = line.split(" ");
-    if (verb === "keep") keep(Number(pid), Number(until));
-    else if (verb === "drop") drop(Number(pid));
+    const [verb, which = "", until] = line.split(" ");
+    if (verb === "expect") expected.add(which);
+    else if (verb === "keep") keep(Number(which), Number(until));
+    else if (verb === "met") expected.delete(which);
+    else if (verb === "drop") drop(Number(which));
   })
-  .on("close", () => {
+  .on("close", async () => {
     for (const pid of groups.keys()) end(pid);
+    await endExpected();
     process.exit(0);
   });

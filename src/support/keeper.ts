@@ -2,16 +2,23 @@
  * The keeper, seen from its maker, a process that runs commands (a worker, a gate): one small process beside it that ends
  * their process groups when the maker cannot, because it was killed or does not get to run.
  *
+ *   expect MARK      a command may be started from now on, with this in its environment
  *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker says it
  *                    again with every beat that gets through
+ *   met MARK         it was told of, or could not be started
  *   drop PID         it has ended
  *
- * The pipe closes when the maker is gone, however it went: all groups are killed. A group whose time is up is killed: from
- * then on the slot of a job may be given on. A keeper that was killed is started anew with the next line; between a start
- * and the line that tells of it, and while both of them are dead, a group is on its own.
+ * The pipe closes when the maker is gone, however it went: all groups are killed. One that was expected, of a maker that
+ * was killed before it knew the pid, is looked for by its mark and killed too, where the system shows what a process was
+ * started with (Linux). A group whose time is up is killed: from then on the slot of a job may be given on. A keeper that was
+ * killed is started anew with the next line; while both of them are dead, a group is on its own.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
+
+/** The variable that a mark is the value of. */
+export const MARK = "HOLDFAST_KEPT";
 
 export class Keeper {
   #child: ChildProcess | undefined;
@@ -25,6 +32,19 @@ export class Keeper {
   /** Before a group is started, so that it is told of at once. */
   start(): void {
     if (!this.#cannotStart) this.#child ??= this.#spawn();
+  }
+
+  /** Starts a command, with these variables in its environment, and keeps its group for so long. */
+  started<Child extends Pick<ChildProcess, "pid">>(leftMs: number, begin: (mark: NodeJS.ProcessEnv) => Child): Child {
+    const mark = randomUUID();
+    this.#tell(`expect ${mark}`);
+    try {
+      const child = begin({ [MARK]: mark });
+      if (child.pid !== undefined) this.keep(child.pid, leftMs);
+      return child;
+    } finally {
+      this.#tell(`met ${mark}`);
+    }
   }
 
   keep(pid: number, leftMs: number): void {

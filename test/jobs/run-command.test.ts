@@ -12,8 +12,8 @@ function printed(script: string, descriptors = 1_024): string {
     import { closeSync, openSync } from "node:fs";
     import { Keeper } from "${SUPPORT}keeper.js";
     import { runCommand } from "${CHILDREN}run-command.js";
-    const run = (...command) =>
-      runCommand({ id: 1, command }, null, new AbortController().signal, () => () => undefined);
+    const unguarded = { started: (begin) => begin({}), over: () => undefined };
+    const run = (...command) => runCommand({ id: 1, command }, null, new AbortController().signal, unguarded);
     const withoutDescriptors = (work) => {
       const taken = [];
       try { for (;;) taken.push(openSync("/dev/null")); } catch {}

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FolderNames } from "../../src/support/folder-names.js";
 
 /** Longer than a change counts as one that may go on. */
@@ -16,7 +16,10 @@ beforeEach(() => {
   writeFileSync(join(folder, "a"), "");
   names = new FolderNames(folder);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 function seen(): number {
   names.look();
@@ -57,10 +60,11 @@ describe("the names in a folder", () => {
     expect(seen()).not.toBe(before);
   });
 
-  it("STORE-2: a folder that changed a moment ago may have changed once more in the same tick", async () => {
-    writeFileSync(join(folder, "b"), "");
+  it("STORE-2: a folder that changed a moment ago may have changed once more in the same tick", () => {
+    const changedAt = statSync(folder).ctimeMs;
+    vi.spyOn(Date, "now").mockReturnValue(changedAt + 1);
     expect(seen()).not.toBe(seen());
-    await sleep(SETTLED_MS);
+    vi.spyOn(Date, "now").mockReturnValue(changedAt + SETTLED_MS);
     const settled = seen();
     expect(seen()).toBe(settled);
   });

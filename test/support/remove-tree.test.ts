@@ -40,11 +40,14 @@ it("two who remove the same tree do not disturb each other, and one that is gone
   await removeTree(tree);
 });
 
-it.each([2, 30])("a file that cannot be removed is told of (E_IO), and what is under way is waited for: %d", async (at) => {
-  faults.watch(tree);
-  faults.arm({ at, what: "EIO", changesOnly: true });
-  await expect(removeTree(tree)).rejects.toMatchObject({ code: "E_IO" });
-  const left = readdirSync(tree, { recursive: true }).length;
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(readdirSync(tree, { recursive: true })).toHaveLength(left);
-});
+it.each([2, 30])(
+  "a file that cannot be removed is told of (E_IO), and what is under way is waited for: %d",
+  async (at) => {
+    faults.watch(tree);
+    faults.arm({ at, what: "EIO", changesOnly: true });
+    await expect(removeTree(tree)).rejects.toMatchObject({ code: "E_IO" });
+    const left = readdirSync(tree, { recursive: true }).length;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(readdirSync(tree, { recursive: true })).toHaveLength(left);
+  },
+);

@@ -4,15 +4,18 @@ import { signalGroup } from "../../support/signal-group.js";
 
 const KILL_AFTER_MS = 2_000;
 
-/** Puts a group under the keeper's eye, and gives what takes it out again. */
-export type Guard = (pid: number) => () => void;
+/** Whoever ends a group when this process cannot. */
+export interface Guard {
+  /** Starts a child, with these variables in its environment. */
+  started<Child extends ChildProcess>(begin: (mark: NodeJS.ProcessEnv) => Child): Child;
+  over(pid: number): void;
+}
 
 /**
- * Until the child has ended its group is guarded. When the signal aborts it is asked to end, and killed when that takes too
+ * Until the child has ended its group is guarded, as it has been since its start. When the signal aborts it is asked to end, and killed when that takes too
  * long. Whoever of the group is left when the child has ended is killed: a run's doings end with it.
  */
 export function watchGroup(child: ChildProcess, signal: AbortSignal, guard: Guard, askToEnd: () => void): void {
-  const unguard = child.pid === undefined ? () => undefined : guard(child.pid);
   let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
     askToEnd();
@@ -22,7 +25,7 @@ export function watchGroup(child: ChildProcess, signal: AbortSignal, guard: Guar
     clearTimeout(killing);
     signal.removeEventListener("abort", stop);
     signalGroup(child, "SIGKILL");
-    unguard();
+    if (child.pid !== undefined) guard.over(child.pid);
   };
   child.once("exit", isOver);
   child.once("error", () => {

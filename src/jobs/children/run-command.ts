@@ -49,11 +49,13 @@ export function runCommand(
 ): Promise<CommandResult> {
   const [program = "", ...args] = command ?? [];
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-      env: environmentOf(id, locks),
-    });
+    const child = guard.started((mark) =>
+      spawn(program, args, {
+        stdio: ["ignore", "pipe", "pipe"],
+        detached: true,
+        env: { ...environmentOf(id, locks), ...mark },
+      }),
+    );
     child.once("error", reject);
     let output = "";
     const streams = outputOf(child);

@@ -31,12 +31,14 @@ export function runInChild(
 ): Promise<unknown> {
   const { signal } = tools;
   return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(HANDLER), [], {
-      detached: true,
-      serialization: "advanced",
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-      env: { ...process.env, HOLDFAST_JOB: String(job.id) },
-    });
+    const child = guard.started((mark) =>
+      fork(fileURLToPath(HANDLER), [], {
+        detached: true,
+        serialization: "advanced",
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+        env: { ...process.env, ...mark, HOLDFAST_JOB: String(job.id) },
+      }),
+    );
     let outcome: Report | undefined;
     const order = (what: Order): void => {
       if (child.connected) child.send(what, () => undefined);

@@ -1233,9 +1233,9 @@ export const MUTANTS = [
     about: "a publish does not look whether its lease is still current when it renames",
     file: "src/store/operations/publish.ts",
     find: `requireWriter(view, ref);
-  requirePending(view, manifest);
+  const known = requirePending(view, manifest);
   const hasReplaced = make();`,
-    replace: `requirePending(view, manifest);
+    replace: `const known = requirePending(view, manifest);
   const hasReplaced = make();`,
     tests: publishing("lost", "between the seal and the commit"),
   },
@@ -1243,7 +1243,7 @@ export const MUTANTS = [
     name: "publish-around-workspace",
     about: "a publish replaces a folder around the workspace whose locks are on a server",
     file: "src/publish/target.ts",
-    find: "if (workspace !== undefined && isInside(path, workspace))",
+    find: "if (workspace !== undefined && isInside(path, realPath(workspace)))",
     replace: "if (workspace !== undefined && path === workspace)",
     tests: publishing("places", "are not replaced"),
   },
@@ -1395,8 +1395,8 @@ export const MUTANTS = [
     name: "publish-no-replace",
     about: "a folder is renamed over whatever is there",
     file: "src/publish/placement.ts",
-    find: "const isNew = folderAt(path) === undefined;",
-    replace: "const isNew = folderAt(path) !== null;",
+    find: "if (before === undefined) renameSync(stage, path);",
+    replace: "if (before !== null) renameSync(stage, path);",
     tests: publishing("publish", "an empty folder"),
   },
   {

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createConvoy, type Route, type Shared } from "../../src/store/postgres/convoy.js";
 
 interface Item {
@@ -7,6 +6,9 @@ interface Item {
   readonly tree: string;
   readonly kind?: string;
 }
+
+/** As long as they wait for one that hangs. */
+const MOMENT_MS = 3;
 
 /** A server that answers when it is told to, and a list of what was sent to it. Calls of another kind are under way too. */
 function scene(shared: (items: readonly Item[]) => Shared<string> = doAll, otherCalls = 9) {
@@ -30,7 +32,7 @@ function scene(shared: (items: readonly Item[]) => Shared<string> = doAll, other
   const go = createConvoy(route, { calls: otherCalls });
   const answerNext = async () => {
     answers.shift()?.();
-    await sleep(0);
+    await vi.advanceTimersByTimeAsync(0);
   };
   const start = (name: string, tree = name, kind = "x") => {
     const told = go({ name, tree, kind });
@@ -43,6 +45,14 @@ function scene(shared: (items: readonly Item[]) => Shared<string> = doAll, other
 const doAll = (items: readonly Item[]): Shared<string> => ({
   told: items.map(({ name }) => `${name} shared`),
   again: false,
+});
+
+// A machine that stands still for a moment would make them out of patience.
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 describe("calls that can share a statement", () => {
@@ -82,10 +92,12 @@ describe("calls that can share a statement", () => {
   it("wait for one that hangs no longer than a moment", async () => {
     const { sent, start } = scene();
     for (const name of ["a", "b", "c", "d"]) start(name);
-    await expect.poll(() => sent).toEqual(["a", "b", "c+d"]);
+    await vi.advanceTimersByTimeAsync(MOMENT_MS);
+    expect(sent).toEqual(["a", "b", "c+d"]);
     // The others hang as well: who comes now does not wait for all of them.
     start("e");
-    await expect.poll(() => sent).toEqual(["a", "b", "c+d", "e"]);
+    await vi.advanceTimersByTimeAsync(MOMENT_MS);
+    expect(sent).toEqual(["a", "b", "c+d", "e"]);
   });
 
   it("go on alone when they were left undone, with the word that an earlier try may have done it", async () => {

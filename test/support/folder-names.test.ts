@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  rmSync(folder, { recursive: true, force: true });
+  for (const each of [folder, elsewhere()]) rmSync(each, { recursive: true, force: true });
 });
 
 function seen(): number {
@@ -41,6 +41,8 @@ describe("the names in a folder", () => {
     [
       "replaced",
       () => {
+        mkdirSync(elsewhere());
+        writeFileSync(join(elsewhere(), "a"), "");
         renameSync(join(elsewhere(), "a"), join(folder, "a"));
       },
     ],
@@ -61,18 +63,16 @@ describe("the names in a folder", () => {
   });
 
   it("STORE-2: a folder that changed a moment ago may have changed once more in the same tick", () => {
-    const changedAt = statSync(folder).ctimeMs;
-    vi.spyOn(Date, "now").mockReturnValue(changedAt + 1);
+    writeFileSync(join(folder, "b"), "");
+    const { ctimeMs: changedAt } = statSync(folder);
+    const clock = vi.spyOn(Date, "now").mockReturnValue(changedAt + 1);
     expect(seen()).not.toBe(seen());
-    vi.spyOn(Date, "now").mockReturnValue(changedAt + SETTLED_MS);
+    clock.mockReturnValue(changedAt + SETTLED_MS);
     const settled = seen();
     expect(seen()).toBe(settled);
   });
 });
 
 function elsewhere(): string {
-  const other = `${folder}/../${folder.split("/").at(-1)}-other`;
-  mkdirSync(other, { recursive: true });
-  writeFileSync(join(other, "a"), "");
-  return other;
+  return `${folder}-other`;
 }

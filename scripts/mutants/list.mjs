@@ -562,6 +562,14 @@ export const MUTANTS = [
     tests: { files: ["test/lease/program.test.ts"], only: "holds nothing any more" },
   },
   {
+    name: "clock-back",
+    about: "the time since boot goes back by how coarsely the system tells it, on a machine that has slept",
+    file: "src/support/clock.ts",
+    find: "Math.max(bootMinusMonotonic, suspendedMs())",
+    replace: "Math.max(0, suspendedMs())",
+    tests: { files: ["test/support/clock.test.ts"], only: "on a machine that has slept" },
+  },
+  {
     name: "interrupted-clock",
     about: "a look at two clocks that was interrupted in between counts like any other",
     file: "src/support/clock.ts",

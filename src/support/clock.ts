@@ -34,7 +34,7 @@ export function createSystemClock(): Clock {
     let monotonic = monotonicMs();
     let wallMs = Date.now();
     if (!(Math.abs(wallMs - monotonic - wallMinusMonotonic) < DRIFT_MS)) {
-      bootMinusMonotonic = suspendedMs();
+      bootMinusMonotonic = Math.max(bootMinusMonotonic, suspendedMs()); // Slept is slept, however coarsely it is told.
       monotonic = monotonicMs();
       wallMs = Date.now();
       wallMinusMonotonic = wallMs - monotonic;

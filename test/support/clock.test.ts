@@ -69,6 +69,17 @@ describe("the clock", () => {
     expect(bootMs - before).toBeGreaterThan(asleepMs + 490);
   });
 
+  it("STALE-8: on a machine that has slept, how coarsely the system tells its uptime does not turn it back", () => {
+    const [start, sinceBoot] = [performance.now(), uptime() + 600];
+    let coarseMs = 0;
+    vi.mocked(uptime).mockImplementation(() => sinceBoot + (performance.now() - start - coarseMs) / 1_000);
+    const clock = createSystemClock();
+    const { wallMs, bootMs } = clock();
+    coarseMs = 9;
+    vi.spyOn(Date, "now").mockImplementation(() => wallMs + 1_000);
+    expect(clock().bootMs).toBeGreaterThanOrEqual(bootMs);
+  });
+
   it("STALE-8: time spent suspended counts", () => {
     const clock = createSystemClock();
     const startedAt = performance.now();

@@ -127,9 +127,9 @@ export function lastCommitted(manifests: readonly Manifest[]): Manifest | undefi
   return last;
 }
 
-/** After every commit there was to the target, so that the last one is told from the others however the clock is set. */
-export function nextCommitAt(manifests: readonly Manifest[], wallMs: number): number {
-  return Math.max(wallMs, (lastCommitted(manifests)?.committedAt ?? 0) + 1);
+/** After all that is on record of the target, so that what came later is told from the rest however the clock is set. */
+export function nextTime(manifests: readonly Manifest[], wallMs: number): number {
+  return Math.max(wallMs, ...manifests.map(({ createdAt, committedAt }) => 1 + Math.max(createdAt, committedAt ?? 0)));
 }
 
 function byCommit(a: Manifest, b: Manifest): number {

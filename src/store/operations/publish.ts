@@ -1,6 +1,6 @@
 /** The steps of a publish that change its manifest, each under the guard and checked against lease and fence. */
 import { isWithin, treeOf } from "../../lock/key.js";
-import { lastCommitted, type Manifest, type ManifestFile, nextCommitAt } from "../../lock/manifest.js";
+import { lastCommitted, type Manifest, type ManifestFile, nextTime } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import { mayBeLeft } from "../../support/left-behind.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
@@ -50,7 +50,7 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     fencingToken: grant.fencingToken,
     targetKey: recorded,
     state: "pending",
-    createdAt: view.now.wallMs,
+    createdAt: nextTime(now, view.now.wallMs),
     committedAt: null,
     sealed: null,
     fileCount: 0,
@@ -121,7 +121,7 @@ export function commit(
   const committed: Manifest = {
     ...manifest,
     state: "committed",
-    committedAt: nextCommitAt(known, view.now.wallMs),
+    committedAt: nextTime(known, view.now.wallMs),
     isCleared: !hasReplaced,
   };
   return {

@@ -7,7 +7,7 @@
  */
 import type { AuditDraft } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
-import { type Manifest, nextCommitAt } from "../../lock/manifest.js";
+import { type Manifest, nextTime } from "../../lock/manifest.js";
 import type { Party } from "../contract.js";
 import type { Changes, LedgerView, Outcome } from "../ledger.js";
 import { settleOnDisk } from "../settle-on-disk.js";
@@ -57,7 +57,7 @@ export function settle(view: LedgerView, manifest: Manifest, party: Party): Sett
 }
 
 function committedNow(view: LedgerView, { target }: Manifest): number {
-  return nextCommitAt(view.manifestsOf(target), view.now.wallMs);
+  return nextTime(view.manifestsOf(target), view.now.wallMs);
 }
 
 /** The entry for the end of a publish. */

@@ -45,6 +45,11 @@ $$ select pg_advisory_xact_lock(hashtextextended('holdfast target ' || place || 
 create or replace function holdfast.ended_by_another(key text) returns void language sql volatile as
 $$ select holdfast.not_held(key, 'the publish was ended by somebody else') $$;
 
+-- After all that is on record of the target, so that what came later is told from the rest however the clock is set.
+create or replace function holdfast.next_on_record(target text, place text) returns bigint language sql volatile as
+$$ select greatest(holdfast.now_ms(), 1 + max(x.created_ms), 1 + max(x.committed_ms)) from holdfast.manifests x
+   where x.target = next_on_record.target and x.place = next_on_record.place $$;
+
 -- Puts a manifest on record, unless there are others pending on its target that the caller has not looked at: then those
 -- are told, and nothing is done. Asked again with the same id it tells what is there.
 create or replace function holdfast.manifest_begin(
@@ -79,7 +84,7 @@ begin
   end if;
   g := holdfast.find_own(key, lock_id, holdfast.seal(token));
   insert into holdfast.manifests values (id, op, target, tmp_path, g.owner, key, g.fencing_token, 'pending',
-    holdfast.now_ms(), null, 0, 0, recorded, g.lock_id, null, false, place, machine)
+    holdfast.next_on_record(target, place), null, 0, 0, recorded, g.lock_id, null, false, place, machine)
   returning * into m;
   update holdfast.trees x set publishing = x.publishing + 1 where x.tree = holdfast.tree_of(key);
   return holdfast.begun(m);
@@ -170,11 +175,6 @@ begin
   return holdfast.end_manifest(m, guards, 'committed', not replaced, owner, holder_id, '');
 end $$;
 
--- After every commit there was to the target, so that the last one is told from the others however the clock is set.
-create or replace function holdfast.next_commit_ms(m holdfast.manifests, now bigint) returns bigint language sql volatile as
-$$ select greatest(now, 1 + max(x.committed_ms)) from holdfast.manifests x
-   where x.target = m.target and x.place = m.place and x.state = 'committed' $$;
-
 create or replace function holdfast.end_manifest(
   m holdfast.manifests, guards holdfast.trees[], end_state text, is_cleared boolean, owner text, holder_id text, more text
 ) returns json language plpgsql as $$
@@ -183,7 +183,7 @@ declare
 begin
   holder_id := holdfast.checked_holder(owner, holder_id);
   update holdfast.manifests x set state = end_state, cleared = is_cleared,
-    committed_ms = case when end_state = 'committed' then holdfast.next_commit_ms(m, now) end
+    committed_ms = case when end_state = 'committed' then holdfast.next_on_record(m.target, m.place) end
   where x.id = m.id returning * into m;
   update holdfast.trees x set publishing = x.publishing - 1 where x.tree = holdfast.tree_of(m.resource);
   guards := holdfast.append(guards, now, case when end_state = 'committed' then 'published' else 'publish_undone' end,

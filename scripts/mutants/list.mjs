@@ -54,6 +54,14 @@ export const MUTANTS = [
     tests: tree("first-use", "no name that a file of another one has"),
   },
   {
+    name: "tree-listed-by-calendar",
+    about: "after the clock was set back a snapshot is taken out after the one it comes from",
+    file: "src/worktree/snapshots.ts",
+    find: "return line.reverse();",
+    replace: "return line;",
+    tests: tree("gc", "however the clock is set"),
+  },
+  {
     name: "tree-added-meanwhile",
     about: "a restore to a new folder does not look again whether its name is free",
     file: "src/worktree/registry.ts",

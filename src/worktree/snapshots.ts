@@ -40,7 +40,20 @@ export function findSnapshot(layout: Layout, id: string): SnapshotInfo | null {
 
 /** The complete ones, oldest first. */
 export function listSnapshots(layout: Layout): SnapshotInfo[] {
-  return allIds(layout).flatMap((id) => findSnapshot(layout, id) ?? []);
+  return parentsFirst(allIds(layout).flatMap((id) => findSnapshot(layout, id) ?? []));
+}
+
+/** Ids go by the calendar: when that was set back, a snapshot may have a lower one than what it comes from. */
+function parentsFirst(found: readonly SnapshotInfo[]): SnapshotInfo[] {
+  const left = new Map(found.map((each) => [each.snapshot_id, each]));
+  return found.flatMap(({ snapshot_id }) => {
+    const line: SnapshotInfo[] = [];
+    for (let next = left.get(snapshot_id); next !== undefined; next = left.get(next.parent_id ?? "")) {
+      line.push(next);
+      left.delete(next.snapshot_id);
+    }
+    return line.reverse();
+  });
 }
 
 /** The id that begins or ends so. `E_NOT_FOUND`, `E_INVALID_ARGUMENT` when several do. */

@@ -2,8 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { openHoldfast } from "../../src/index.js";
+import { onlyOf } from "../../src/worktree/gc.js";
 import { openWorktrees } from "../../src/worktree/index.js";
 import { layoutOf } from "../../src/worktree/layout.js";
 import { claimObjects, pinObjects } from "../../src/worktree/pins.js";
@@ -11,7 +12,10 @@ import { canMount } from "../can-mount.js";
 import { openScene, outlineOf, type Scene } from "./scene.js";
 
 let scene: Scene;
-afterEach(() => scene.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await scene.close();
+});
 
 const inStaging = (): string[] => readdirSync(join(scene.root, ".holdfast/snapshots/staging"));
 
@@ -54,6 +58,19 @@ describe("TREE-9: gc", () => {
     await worktrees.trees.add("main", { path: "payload" });
     expect(await worktrees.take("main")).toMatchObject({ parent_id: second.snapshot_id });
     expect(await worktrees.check()).toEqual([]);
+  });
+
+  it("TREE-10 none is listed before the one it comes from, nor taken out after it, however the clock is set", async () => {
+    scene = await openScene();
+    const { worktrees } = scene;
+    const taken: string[] = [];
+    const now = Date.now();
+    for (const ahead of [3_600_000, 0, -3_600_000, 60_000]) {
+      vi.spyOn(Date, "now").mockReturnValue(now + ahead);
+      taken.push((await worktrees.take("main")).snapshot_id);
+    }
+    expect(worktrees.list().map((each) => each.snapshot_id)).toEqual(taken);
+    expect(onlyOf("main", worktrees.list())).toEqual(taken.reverse());
   });
 
   it("removes nothing while a snapshot runs, and waits for it when asked to", async () => {

@@ -13,13 +13,13 @@ export async function tellingOfTheWait<T>(
   work: Promise<T>,
 ): Promise<T> {
   if (waitS === 0) return work;
-  const begun = Date.now();
+  const begun = performance.now();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const tell = async (): Promise<void> => {
     try {
       const message = await whoIsThere(call, keys);
-      if (!isOver) await call.progress(Math.round((Date.now() - begun) / 100) / 10, waitS, message);
+      if (!isOver) await call.progress(Math.round((performance.now() - begun) / 100) / 10, waitS, message);
     } catch {
       // The wait itself says what is wrong.
     }

@@ -1,5 +1,5 @@
 /** MCP-1: what the tools answer, to official clients in this process. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Runs } from "../../src/mcp/runs.js";
 import { issueClaim } from "../../src/mcp/tools/issue-claim.js";
 import { Policies } from "../../src/policy/index.js";
@@ -81,8 +81,13 @@ describe("MCP-1: locks", () => {
     const told: unknown[] = [];
     const onprogress = (progress: unknown): void => void told.push(progress);
     const waiting = two.call("lock_acquire", { paths: ["a.ts"], wait_s: 50 }, { onprogress });
+    const line = async (): Promise<number> => (await one.data("lock_status", { path: "a.ts" })).waiters.length;
+    await expect.poll(line, PATIENTLY).toBe(1);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
     await expect.poll(() => told.length, PATIENTLY).toBeGreaterThan(0);
-    expect(told[0]).toMatchObject({ total: 50, message: expect.stringMatching(/^waiting for path\/a\.ts: agent:/) });
+    const message = expect.stringMatching(/^waiting for path\/a\.ts: agent:/);
+    expect(told[0]).toMatchObject({ total: 50, message, progress: expect.toSatisfy((so: number) => so > 0) });
     await one.data("lock_release");
     expect((await waiting).data).toMatchObject({ ok: true, grants: [{ key: "path/a.ts" }] });
   });

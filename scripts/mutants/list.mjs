@@ -1304,6 +1304,22 @@ export const MUTANTS = [
     tests: publishing("forgotten", "the stage of a live writer"),
   },
   {
+    name: "line-clock-back",
+    about: "after the server's clock was set back, waiters that are gone hold the line up for as long",
+    file: "src/store/postgres/sql/16-line.sql",
+    find: " and t.refreshed_ms < now + 60000",
+    replace: "",
+    tests: { files: ["test/postgres/hand-over.test.ts"], only: "clock is set back" },
+  },
+  {
+    name: "line-clock-back-seen",
+    about: "waiters that are there are not seen for as long as the clock was set back",
+    file: "src/store/postgres/sql/31-queue.sql",
+    find: "abs(now - mine.refreshed_ms)",
+    replace: "(now - mine.refreshed_ms)",
+    tests: { files: ["test/postgres/hand-over.test.ts"], only: "clock is set back" },
+  },
+  {
     name: "publish-order-settled",
     about: "one that is rolled forward after the clock was set back is not the last one on record",
     file: "src/store/operations/settle.ts",

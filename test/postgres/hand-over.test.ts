@@ -59,7 +59,7 @@ async function newStore(): Promise<string> {
 const seen = (url: string, agoMs: number) =>
   administer(url, `update holdfast.tickets set refreshed_ms = holdfast.now_ms() - ${agoMs}`);
 /** However slow the machine is. */
-const JUST_NOW = -3_600_000;
+const JUST_NOW = -50_000;
 
 const holders = (url: string) =>
   administer<{ owner: string; fence: number }>(
@@ -149,6 +149,32 @@ describe("a release while others wait", () => {
     await first.release();
     expect(await holders(url)).toEqual([]);
     await expect.poll(() => second.heard, { timeout: LIMIT }).toEqual([ticket]);
+  });
+});
+
+describe("a line when the server's clock is set back", () => {
+  it("LOCK-12: is not held up by one of before that nobody knows to be there still", async () => {
+    await using stage = await scene({ listens: false, seenMsAgo: -3_600_000 });
+    const { url, holder, second } = stage;
+    await holder.release();
+    await second.ask();
+    expect(await holders(url)).toMatchObject([{ owner: "agent:second" }]);
+  });
+
+  it("LOCK-12: keeps the places of those who go on asking, by the clock as it is now", async () => {
+    await using stage = await scene({ listens: false, seenMsAgo: -30_000 });
+    const { url, first, second, ticket } = stage;
+    await second.ask();
+    expect((await first.ask({ ticket })).kind).toBe("queued");
+    expect(
+      await administer(
+        url,
+        "select owner, refreshed_ms <= holdfast.now_ms() as known from holdfast.tickets order by number",
+      ),
+    ).toEqual([
+      { owner: "agent:first", known: true },
+      { owner: "agent:second", known: true },
+    ]);
   });
 });
 

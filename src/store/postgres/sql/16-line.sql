@@ -1,6 +1,7 @@
--- The line: src/lock/line.ts. Tickets are served by number and hold back whatever behind them conflicts.
+-- The line: src/lock/line.ts. Tickets are served by number and hold back whatever behind them conflicts. Who was last seen
+-- later than in a minute was seen before the clock was set back, and may be gone.
 create or replace function holdfast.stands(t holdfast.tickets, now bigint) returns boolean language sql immutable as
-$$ select t.refreshed_ms + 2000 > now and t.entered_ms + t.wait_ms > now $$;
+$$ select t.refreshed_ms + 2000 > now and t.refreshed_ms < now + 60000 and t.entered_ms + t.wait_ms > now $$;
 
 -- True when something of `theirs` stands in the way of something of `mine`, as if it were granted.
 create or replace function holdfast.in_the_way(theirs holdfast.want[], mine holdfast.want[]) returns boolean

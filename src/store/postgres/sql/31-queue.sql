@@ -30,7 +30,7 @@ begin
   if is_new then
     insert into holdfast.tickets
     select name, id, place, wants, owner, holder_id, nonce, proof, now, wait_ms, now, upgrade_of from unnest(names) name;
-  elsif now - mine.refreshed_ms >= 400 then
+  elsif abs(now - mine.refreshed_ms) >= 400 then
     update holdfast.tickets x set refreshed_ms = now where x.tree = any (names) and x.ticket_id = id;
   end if;
   return json_build_object('kind', 'queued', 'ticket_id', id, 'ahead', ahead, 'contention', report);

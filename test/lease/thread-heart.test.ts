@@ -112,9 +112,7 @@ describe("a heart thread", () => {
     const heart = createThreadHeart("memory:heart", still, { heartbeatMs: 10_000, maxStallMs: null }, NO_OTHER_HEART);
     const hold = (): void => {
       const onLost = () => undefined;
-      heart
-        .keep({ grants: [], leaseMs: 30_000, renewToMs: 30_000, since: bootMs, onLost, onSuspect: onLost })
-        .stop();
+      heart.keep({ grants: [], leaseMs: 30_000, renewToMs: 30_000, since: bootMs, onLost, onSuspect: onLost }).stop();
     };
     hold();
     const said = vi.spyOn(Worker.prototype, "postMessage");

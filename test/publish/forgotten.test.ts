@@ -15,7 +15,8 @@ import { debrisAt, KEY, removeScene, type Scene, treeOf, verifiedVersion } from 
 const machine = vi.hoisted(() => ({ hasJustStarted: false }));
 vi.mock("node:os", async (original) => {
   const os = await original<typeof import("node:os")>();
-  return { ...os, uptime: () => (machine.hasJustStarted ? 0 : os.uptime()) };
+  // A second from now: what was made in this millisecond is older, too.
+  return { ...os, uptime: () => (machine.hasJustStarted ? -1 : os.uptime()) };
 });
 
 let base: string;

@@ -12,6 +12,7 @@ import { statSync } from "node:fs";
 import { type Around, type Commit, type Documents, requireRevision, type Transaction } from "../documents/documents.js";
 import { logPath } from "../documents/names.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import type { Contention } from "../lock/contention.js";
 import type { GrantRef } from "../store/contract.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
@@ -163,13 +164,11 @@ export class BoardStore extends BoardFiles {
       try {
         return await this.#whileFree(id, write);
       } catch (error) {
-        if (!(error instanceof HoldfastError) || error.code !== "E_LOCK_CONFLICT") throw error;
-        const contention = error.details.contention as { owner?: string; lease_remaining_s?: number } | undefined;
-        throw new HoldfastError("E_LOCK_CONFLICT", `issue ${id} is claimed by ${contention?.owner ?? "somebody"}`, {
-          cause: error,
-          details: { ...error.details, issue: id },
-          next: [`Wait until it is released: holdfast lock wait issue:${id}`],
-        });
+        if (!isHoldfastError(error, "E_LOCK_CONFLICT")) throw error;
+        throw claimedByAnother(id, error, [
+          `holdfast lock wait ${issueKey(id)} --wait 2m`,
+          "Then the same again. If the claim is yours, say so with --owner or --token.",
+        ]);
       }
     };
   }
@@ -203,6 +202,16 @@ export class BoardStore extends BoardFiles {
       return issues.size;
     });
   }
+}
+
+/** Without `next`, what the table of errors says of waiting. */
+export function claimedByAnother(id: string, cause: HoldfastError, next?: readonly string[]): HoldfastError {
+  const contention = cause.details.contention as Contention | undefined;
+  return new HoldfastError("E_LOCK_CONFLICT", `issue ${id} is claimed by ${contention?.owner ?? "somebody"}`, {
+    cause,
+    details: { ...cause.details, issue: id },
+    ...(next === undefined ? {} : { next }),
+  });
 }
 
 function lapsed(id: string, cause: HoldfastError): HoldfastError {

@@ -13,7 +13,7 @@ import { isExpired } from "../lock/profile.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { lifeOfProcess, thisMachine } from "../support/machine.js";
 import { isUnreadable } from "./board-files.js";
-import type { BoardStore, EndOptions } from "./board-store.js";
+import { type BoardStore, claimedByAnother, type EndOptions } from "./board-store.js";
 import type { IssueSummary } from "./index-file.js";
 import { type Issue, type IssueState, isClosed, issueKey, notFound } from "./issue.js";
 import { dependsOnNothingOpen, isReady, orderBy } from "./query.js";
@@ -174,7 +174,7 @@ export async function letGo(board: BoardStore, id: string, token: string): Promi
 
 async function take(board: BoardStore, id: string, options: ClaimOptions): Promise<Lease> {
   const { ttl, wait = 0, signal, pid, keepToken } = options;
-  return board.holdfast.acquire(issueKey(id), {
+  const taking = board.holdfast.acquire(issueKey(id), {
     detached: true,
     wait,
     metadata: { issue: id },
@@ -182,6 +182,9 @@ async function take(board: BoardStore, id: string, options: ClaimOptions): Promi
     ...(signal === undefined ? {} : { signal }),
     ...(pid === undefined ? {} : { pid }),
     ...(keepToken === undefined ? {} : { keepToken }),
+  });
+  return taking.catch((error: unknown) => {
+    throw isHoldfastError(error, "E_LOCK_CONFLICT") ? claimedByAnother(id, error) : error;
   });
 }
 

@@ -1,6 +1,13 @@
 /** What the commands of the board share: where it is, who may change an issue, and how an issue is shown. */
 import { join } from "node:path";
-import { type Board, type BoardReader, openBoard, openBoardReader } from "../board/board.js";
+import {
+  type Board,
+  type BoardReader,
+  type ChangeOptions,
+  type Issue,
+  openBoard,
+  openBoardReader,
+} from "../board/board.js";
 import { issueKey, parseIssueId } from "../board/issue.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
@@ -44,7 +51,7 @@ function boardFolder(context: Context): string {
 export async function changing<T>(
   context: Context,
   { holdfast, files }: OpenBoard,
-  change: (id: string, options: { readonly token?: string; readonly ifRevision?: number }) => Promise<T>,
+  change: (id: string, options: ChangeOptions) => Promise<T>,
 ): Promise<T> {
   const id = parseIssueId(context.arg("ID"));
   const key = issueKey(id);
@@ -59,6 +66,17 @@ export async function changing<T>(
     if (token !== undefined && isHoldfastError(error, "E_LOCK_NOT_HELD")) files.forget([key], token);
     throw error;
   }
+}
+
+/** The issue after a change, and whether it is another one now: what stayed as it was has the revision it had. */
+export async function changed(
+  context: Context,
+  opened: OpenBoard,
+  change: (id: string, options: ChangeOptions) => Promise<Issue>,
+): Promise<{ readonly issue: Issue; readonly isChanged: boolean }> {
+  const before = await opened.board.get(context.arg("ID")).catch(() => null);
+  const issue = await changing(context, opened, change);
+  return { issue, isChanged: issue.revision !== before?.revision };
 }
 
 async function heldToken(

@@ -39,7 +39,8 @@ function waitText(ms: number): string {
 export function contentionHeadline(code: string, details: Readonly<Record<string, unknown>>): string | null {
   const contention = details.contention as Contention | undefined;
   if (contention?.type !== "LOCK_CONTENTION" || contention.holders.length === 0) return null;
-  if (details.operation !== undefined) return null; // What is in the way is an approval, and the message says so.
+  // What is in the way is an approval, or a claim on an issue, and the message says so.
+  if (details.operation !== undefined || details.issue !== undefined) return null;
   if (code === "E_LOCK_CONFLICT") return `${contention.resource} is not free`;
   const waitedMs = typeof details.waited_ms === "number" ? ` within ${waitText(details.waited_ms)}` : "";
   return code === "E_LOCK_TIMEOUT" ? `${contention.resource} was not free${waitedMs}` : null;

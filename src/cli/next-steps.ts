@@ -57,7 +57,7 @@ function keyOfFile({ details }: HoldfastError, words: readonly string[]): readon
 }
 
 function takesWait(command: string): boolean {
-  return ["lock acquire", "lock upgrade", "lock wait", "run"].includes(command);
+  return ["lock acquire", "lock upgrade", "lock wait", "run", "issue claim"].includes(command);
 }
 
 function keyOf({ details }: HoldfastError): string | null {

@@ -45,6 +45,16 @@ function holdfast(owner: string, ...words: string[]): Promise<Answer> {
   });
 }
 
+/** What a person reads. */
+function said(owner: string, ...words: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const env = { ...environmentOf(owner), NO_COLOR: "1" };
+    execFile(process.execPath, [MAIN, "--root", root, ...words], { env }, (_, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+  });
+}
+
 it("CLI-2 claim, work, gate, close: the day of an agent", { timeout: TIMEOUT }, async () => {
   const ok = join(base, "ok");
   expect(
@@ -144,6 +154,38 @@ it("CLI-2 lists are under their plural, with next for paging; import and export"
     expect((await holdfast("user:a", "board", "import", kept)).data).toEqual({ issues: [], skipped: 8 });
   }
   expect((await holdfast("user:a", "gate", "list")).data.gates).toHaveLength(2);
+});
+
+it("CLI-5 a change that was made before is told as such", { timeout: TIMEOUT }, async () => {
+  const { id: on } = (await holdfast("user:a", "issue", "add", "before")).data.issue;
+  const { id } = (await holdfast("user:a", "issue", "add", "again", "--dep", on)).data.issue;
+  const told = `issue ${id}: again (ready)\n`;
+  const [added, updated] = await Promise.all([
+    said("user:a", "issue", "dep", "add", id, on),
+    said("user:a", "issue", "update", id, "--state", "ready"),
+  ]);
+  expect(added).toBe(`depends on ${on} already: ${told}`);
+  expect(updated).toBe(`nothing to change: ${told}`);
+  expect(await said("user:a", "issue", "dep", "rm", id, on)).toBe(`updated ${told}`);
+  expect(await said("user:a", "issue", "dep", "rm", id, on)).toBe(`did not depend on ${on}: ${told}`);
+  await holdfast("user:a", "issue", "close", id);
+  expect(await said("user:a", "issue", "close", id)).toBe(`closed already: issue ${id}: again (done)\n`);
+});
+
+it("CLI-5 who changes or claims another's issue is told whose it is and what to type", {
+  timeout: TIMEOUT,
+}, async () => {
+  const { id } = (await holdfast("agent:7", "issue", "add", "mine")).data.issue;
+  await holdfast("agent:7", "issue", "claim", id);
+  const [changed, claimed] = await Promise.all([
+    said("user:a", "issue", "update", id, "--title", "x"),
+    said("user:a", "issue", "claim", id),
+  ]);
+  for (const text of [changed, claimed]) expect(text).toContain(`holdfast: issue ${id} is claimed by agent:7\n`);
+  expect(changed).toContain(`  holdfast lock wait issue:${id} --wait 2m\n`);
+  expect(changed).toContain("If the claim is yours, say so with --owner or --token.");
+  expect(claimed).toContain(`  holdfast --root ${root} issue claim ${id} --wait 2m\n`);
+  await holdfast("agent:7", "issue", "close", id);
 });
 
 it("BOARD-4 a gate's command ends when its run is killed", { timeout: TIMEOUT }, async () => {

@@ -1,12 +1,13 @@
 /** `holdfast issue dep add ID ON`. */
-import { changing, openTheBoard } from "../board.js";
+import { changed, openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
 import { issueOutcome } from "../issue-text.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const opened = await openTheBoard(context);
-  const issue = await changing(context, opened, (id, options) =>
-    opened.board.addDependency(id, context.arg("ON"), options),
+  const on = context.arg("ON");
+  const { issue, isChanged } = await changed(context, opened, (id, options) =>
+    opened.board.addDependency(id, on, options),
   );
-  return issueOutcome("updated", issue);
+  return issueOutcome(isChanged ? "updated" : `depends on ${on} already:`, issue);
 }

@@ -1,7 +1,7 @@
 /** `holdfast issue update ID`. */
 import type { IssuePatch, IssueState, Priority } from "../../board/board.js";
 import { invalidArgument } from "../../support/errors.js";
-import { changing, openTheBoard } from "../board.js";
+import { changed, openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
 import { issueOutcome } from "../issue-text.js";
 
@@ -22,8 +22,10 @@ export async function run(context: Context): Promise<Outcome> {
   if (!CHANGES.some((flag) => context.flags.has(flag)))
     throw invalidArgument("change", `say at least one of ${CHANGES.map((flag) => `--${flag}`).join(", ")}`);
   const opened = await openTheBoard(context);
-  const issue = await changing(context, opened, (id, options) => opened.board.update(id, patchOf(context), options));
-  return issueOutcome("updated", issue);
+  const { issue, isChanged } = await changed(context, opened, (id, options) =>
+    opened.board.update(id, patchOf(context), options),
+  );
+  return issueOutcome(isChanged ? "updated" : "nothing to change:", issue);
 }
 
 function patchOf({ flags }: Context): IssuePatch {

@@ -419,8 +419,8 @@ export const MUTANTS = [
     name: "break-by-a-person",
     about: "an agent breaks what another one holds",
     file: "src/store/operations/end.ts",
-    find: "if (!MAY_BREAK.has(kind))",
-    replace: 'if (!MAY_BREAK.has(kind) && MAY_BREAK.has(""))',
+    find: "if (!isPerson(party.owner))",
+    replace: 'if (!isPerson(party.owner) && party.owner === "")',
     tests: { files: ["test/contract/memory.test.ts"], only: "STALE-6" },
   },
   {

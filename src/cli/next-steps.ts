@@ -1,5 +1,4 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
-import type { Contention } from "../lock/contention.js";
 import { ERRORS, type HoldfastError } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
 import { quoted } from "./text.js";
@@ -14,11 +13,6 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     case "E_LOCK_CONFLICT":
     case "E_LOCK_TIMEOUT":
       if (named === null || namesCommands(error)) return error.next;
-      if (command === "lock steal")
-        return [
-          `holdfast lock wait ${key} --wait ${WAIT_LONGER}`,
-          `holdfast lock break ${heldKey(error) ?? key} --reason "…"`,
-        ];
       return takesWait(command) ? [`holdfast ${again(words)}`, `holdfast explain ${key}`] : [`holdfast explain ${key}`];
     case "E_LOCK_EXPIRED":
       return namesCommands(error)
@@ -64,11 +58,6 @@ function keyOf({ details }: HoldfastError): string | null {
   const contention = details.contention as { resource?: string } | undefined;
   const resource = contention?.resource ?? details.resource;
   return typeof resource === "string" ? resource : null;
-}
-
-/** What is in the way may be held above or below the key that was asked for. */
-function heldKey({ details }: HoldfastError): string | undefined {
-  return (details.contention as Contention | undefined)?.holders[0]?.resource;
 }
 
 /** The same command with a longer wait. */

@@ -4,6 +4,7 @@
  * the first lock opens a run and its handle names it from then on.
  */
 import { randomBytes } from "node:crypto";
+import { isPerson } from "../lock/owner.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { findWorkspace, type Said, type Workspace } from "../workspace/find.js";
 import { openRun, type Run } from "./run.js";
@@ -22,7 +23,6 @@ export interface RunsOptions {
 const NEW = "new";
 const MAX_RUNS = 256;
 const FORGOTTEN_AFTER_MS = 10 * 60_000;
-const PERSONS = /^(user|admin):/;
 
 export class Runs {
   readonly #options: RunsOptions;
@@ -32,7 +32,7 @@ export class Runs {
   #isClosed = false;
 
   constructor(options: RunsOptions) {
-    if (PERSONS.test(options.said.owner ?? ""))
+    if (isPerson(options.said.owner ?? ""))
       throw invalidArgument(
         "owner",
         `${options.said.owner} is a person, and this server acts for an agent`,
@@ -125,7 +125,7 @@ export class Runs {
 /** A name that was given to agents, else one after the client. A person's name in the environment is not the agent's. */
 function ownerOf({ owner, sources }: Workspace, client: string, handle: string, isOnlyOne: boolean): string {
   const suffix = handle.slice("run-".length, "run-".length + 6);
-  if (sources.owner === "default" || PERSONS.test(owner)) return `agent:${plain(client)}-${suffix}`;
+  if (sources.owner === "default" || isPerson(owner)) return `agent:${plain(client)}-${suffix}`;
   return isOnlyOne ? owner : `${owner.slice(0, 150)}-${suffix}`;
 }
 

@@ -10,9 +10,9 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { Contention } from "../lock/contention.js";
 import type { GrantRecord } from "../lock/grant.js";
 import { parseKey } from "../lock/key.js";
+import { isPerson } from "../lock/owner.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 
-const PERSONS = new Set(["user", "admin"]);
 const DEFAULT_TTL = "15m";
 
 export interface Approved {
@@ -103,10 +103,6 @@ async function asRefusal(approval: Approval, step: () => Promise<void>): Promise
       throw notApproved(approval, "has no approval with this token (any more)", error);
     throw error;
   }
-}
-
-function isPerson(owner: string): boolean {
-  return PERSONS.has(owner.split(":", 1)[0] ?? "");
 }
 
 /** As the command takes it: `map.delete project=alpha map=m1`. */

@@ -219,14 +219,19 @@ describe("CLI-4: exit codes", () => {
 
   it("what to type after a steal that was refused names the keys", async () => {
     await scene.data(["lock", "acquire", "above/held"]);
-    const [free, below] = await Promise.all([
+    const [free, below, agents] = await Promise.all([
       scene.json(["lock", "steal", "free"]),
       scene.json(["lock", "steal", "above"]),
+      scene.json(["lock", "steal", "above", "--owner", "agent:7"]),
     ]);
     expect(free.error).toMatchObject({ details: { resource: "free" }, next: ["holdfast lock acquire free"] });
     expect(below.error.next).toEqual([
       "holdfast lock wait above --wait 2m",
       'holdfast lock break above/held --reason "…"',
+    ]);
+    expect(agents.error.next).toEqual([
+      "holdfast lock wait above --wait 2m",
+      'Only a person may end it before its time. Ask one for: holdfast lock break above/held --reason "…"',
     ]);
   });
 

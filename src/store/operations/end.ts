@@ -4,6 +4,7 @@
  */
 import type { Grant } from "../../lock/grant.js";
 import { isWithin, treeOf } from "../../lock/key.js";
+import { isPerson } from "../../lock/owner.js";
 import { recoverable } from "../../lock/profile.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { EndRequest } from "../contract.js";
@@ -11,8 +12,6 @@ import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
 import { wakeAfter } from "./queue.js";
 import { nestedIn } from "./release.js";
-
-const MAY_BREAK = new Set(["user", "admin"]);
 
 export function end(view: LedgerView, request: EndRequest, context: OperationContext): Outcome<readonly Grant[]> {
   if (request.how === "broken") checkBreak(request);
@@ -59,8 +58,7 @@ export function end(view: LedgerView, request: EndRequest, context: OperationCon
 }
 
 function checkBreak({ party, reason }: EndRequest): void {
-  const kind = party.owner.split(":", 1)[0] ?? "";
-  if (!MAY_BREAK.has(kind))
+  if (!isPerson(party.owner))
     throw new HoldfastError("E_FORBIDDEN", `${party.owner} may not break locks: only a user or an admin may`);
   if (reason === null || reason.trim() === "") throw invalidArgument("reason", "a break needs a written reason");
 }

@@ -243,6 +243,19 @@ describe("MCP-1: the board", () => {
     expect(back).toMatchObject({ state: "backlog", labels: ["fixed"], priority: "low", claim: null, revision: 3 });
   });
 
+  it("an update without a change is refused, and says what there is to change", async () => {
+    await one.data("issue_add", { title: "first", labels: ["bug"] });
+    for (const nothing of [{}, { add_labels: [], remove_labels: [] }]) {
+      const { data, text } = await one.call("issue_update", { id: "1", ...nothing });
+      expect(data.error.code).toBe("E_INVALID_ARGUMENT");
+      expect(text).toContain("say at least one of state, priority, add_labels, remove_labels");
+    }
+    expect((await one.call("issue_update", { id: "1", add_labels: ["bug"] })).text).toMatch(
+      /^Nothing to change, it is so/,
+    );
+    expect((await one.data("issue_show", { id: "1" })).issue.revision).toBe(1);
+  });
+
   it("a claim that the run cannot keep is given back, not left to run out", async () => {
     await two.data("issue_add", { title: "first" });
     const runs = scene.runs(true);

@@ -2,11 +2,13 @@
 import * as z from "zod";
 import type { Issue } from "../../board/board.js";
 import { ISSUE_STATES, type IssuePatch, type IssueState, PRIORITIES, parseIssueId } from "../../board/issue.js";
+import { invalidArgument } from "../../support/errors.js";
 import { ISSUE, issueText } from "../issues.js";
 import type { Run } from "../run.js";
 import { defineTool } from "../tool.js";
 
 const SENT_BACK: readonly IssueState[] = ["ready", "backlog"];
+const CHANGES = ["state", "priority", "add_labels", "remove_labels"];
 
 export const issueUpdate = defineTool({
   name: "issue_update",
@@ -22,13 +24,17 @@ export const issueUpdate = defineTool({
   }),
   output: { issue: ISSUE },
   async call({ id, state, priority, add_labels: addLabels, remove_labels: removeLabels }, { run: own }) {
+    if ([state, priority, ...(addLabels ?? []), ...(removeLabels ?? [])].every((each) => each === undefined))
+      throw invalidArgument("change", `say at least one of ${CHANGES.join(", ")}`);
     const patch: IssuePatch = {
       ...(priority === undefined ? {} : { priority }),
       ...(addLabels === undefined ? {} : { addLabels }),
       ...(removeLabels === undefined ? {} : { removeLabels }),
     };
+    const before = await own.board.get(id).catch(() => null);
     const issue = await change(own, parseIssueId(id), state, patch);
-    return { data: { issue }, text: `Changed.\n${issueText(issue)}` };
+    const head = issue.revision === before?.revision ? "Nothing to change, it is so already." : "Changed.";
+    return { data: { issue }, text: `${head}\n${issueText(issue)}` };
   },
 });
 

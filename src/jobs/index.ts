@@ -9,6 +9,7 @@ export { type Jobs, openJobs, type WaitOptions } from "./jobs.js";
 export type { EndState, Keep } from "./keep.js";
 export type { JobClass, JobLock, JobRecord, JobState } from "./model.js";
 export type { ProjectSettings } from "./steps/caps.js";
+export type { Enqueued } from "./steps/enqueue.js";
 export type { Project } from "./steps/flows.js";
 export type { Lane, Lanes } from "./steps/lanes.js";
 export type { JobPage } from "./steps/look.js";

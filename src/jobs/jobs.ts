@@ -22,7 +22,7 @@ import { type EndState, type Keep, parseKeep } from "./keep.js";
 import type { Kind } from "./kind.js";
 import type { JobRecord, NewJob } from "./model.js";
 import { capsNow, type ProjectSettings, setCaps, setProject } from "./steps/caps.js";
-import { cancel, enqueue, retryJob } from "./steps/enqueue.js";
+import { cancel, type Enqueued, enqueue, retryJob } from "./steps/enqueue.js";
 import type { Project } from "./steps/flows.js";
 import { type Lanes, lanesNow } from "./steps/lanes.js";
 import { type JobPage, jobNumbered, listJobs } from "./steps/look.js";
@@ -72,8 +72,13 @@ export class Jobs {
 
   /** Adds a job, durably. With `unique`, the one that is there already, if any. */
   async enqueue(kind: string, payload: unknown, options: EnqueueOptions): Promise<JobRecord> {
+    return (await this.add(kind, payload, options)).job;
+  }
+
+  /** The same, and whether it is a new one. */
+  async add(kind: string, payload: unknown, options: EnqueueOptions): Promise<Enqueued> {
     const job = this.#parsed(kind, payload, options);
-    return (await this.#run(() => enqueue(job, this.#home.party))).job;
+    return this.#run(() => enqueue(job, this.#home.party));
   }
 
   /**

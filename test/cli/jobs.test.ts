@@ -78,6 +78,16 @@ describe("JOB-7: jobs as commands", () => {
     await scene.data(["job", "cancel", String(id)]);
   });
 
+  it("of a unique name that is there already are not said to be added", async () => {
+    const words = (kind: string) => ["job", "add", kind, "--project", "beta", "--unique", "once"];
+    expect((await scene.run(words("first"))).stdout).toMatch(/^added job (\d+): first of beta \(ready\)\n$/);
+    const { stdout } = await scene.run(words("second"));
+    expect(stdout).toMatch(/^not added, this one has the name once: job \d+: first of beta \(ready\)\n$/);
+    const { job } = await scene.data(words("third"));
+    expect(job).toMatchObject({ kind: "first", unique_key: "once" });
+    await scene.data(["job", "cancel", String(job.id)]);
+  });
+
   it("a mistyped mode does not become part of the key", async () => {
     const words = (lock: string) => ["job", "add", "edit", "--project", "beta", "--lock", lock];
     expect(await scene.json(words("project:beta:wrte"))).toMatchObject({

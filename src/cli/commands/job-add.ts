@@ -9,7 +9,8 @@ import { nearest } from "../nearest.js";
 export async function run(context: Context): Promise<Outcome> {
   const [payload, options] = [payloadOf(context), optionsOf(context)];
   const jobs = await openTheJobs(context);
-  return jobOutcome("added", await jobs.enqueue(context.arg("KIND"), payload, options));
+  const { job, isNew } = await jobs.add(context.arg("KIND"), payload, options);
+  return jobOutcome(isNew ? "added" : `not added, this one has the name ${options.unique}:`, job);
 }
 
 function optionsOf({ flags, rest }: Context): EnqueueOptions {

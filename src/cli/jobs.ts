@@ -50,9 +50,12 @@ function unmetText(unmet: readonly string[]): string {
   return `no worker is there to run it; start one: holdfast worker${has.join("")}`;
 }
 
+/** Of a run that is lapsed. */
+export const NOT_HEARD_OF = "worker not heard of";
+
 const JOBS: readonly Column<JobRecord>[] = [
   { title: "ID", cell: (job) => String(job.id), align: "right" },
-  { title: "STATE", cell: (job) => (job.unmet_needs.length > 0 ? `${job.state}, nobody to run it` : job.state) },
+  { title: "STATE", cell: stateOf },
   { title: "PROJECT", cell: (job) => job.project, least: 8 },
   { title: "KIND", cell: (job) => job.kind, least: 8 },
   { title: "MAP", cell: (job) => job.map ?? "", drop: 4, least: 6 },
@@ -60,13 +63,18 @@ const JOBS: readonly Column<JobRecord>[] = [
   { title: "ABOUT", cell: (job) => aboutOf(job) || job.unmet_needs.join(" "), drop: 2, least: 10, isProse: true },
 ];
 
+function stateOf({ state, unmet_needs: unmet, is_lapsed: isLapsed }: JobRecord): string {
+  if (isLapsed) return `${state}, ${NOT_HEARD_OF}`;
+  return unmet.length > 0 ? `${state}, nobody to run it` : state;
+}
+
 function aboutOf(job: JobRecord): string {
   if (job.cron !== null) return `${job.cron}, next ${job.run_at}`;
   if (job.error !== null && job.state !== "running") return job.error.message;
   return job.progress === null ? "" : JSON.stringify(job.progress);
 }
 
-export function jobTable(jobs: readonly JobRecord[], screen: Screen): string {
+export function jobTable(jobs: readonly JobRecord[], screen: Pick<Screen, "width" | "paint">): string {
   return grid(JOBS, jobs, screen);
 }
 
@@ -76,14 +84,15 @@ export function jobProgress(job: JobRecord): string {
   const runsFor = job.started_at === null ? "" : ` for ${span(secondsSince(job.started_at))}`;
   const since = isRunning ? `${runsFor}, try ${job.attempts} of ${job.max_attempts}` : "";
   const unmet = job.unmet_needs.length === 0 ? "" : unmetText(job.unmet_needs);
-  const about = isRunning && job.progress === null ? "" : aboutOf(job) || unmet;
+  const isSilent = isRunning && job.progress === null;
+  const about = job.is_lapsed ? NOT_HEARD_OF : isSilent ? "" : aboutOf(job) || unmet;
   return `job ${job.id}: ${job.state}${since}${about === "" ? "" : `, ${about}`}`;
 }
 
 /** Everything about one. */
 export function jobText(job: JobRecord, screen: Screen): string {
   const rows: (readonly [string, string])[] = [
-    ["state", job.state],
+    ["state", job.is_lapsed ? `${job.state}, but ${NOT_HEARD_OF}: the next worker takes it back` : job.state],
     ["project", job.map === null ? job.project : `${job.project}, map ${job.map}`],
     ["class", job.class],
     ...listed("times", job.cron === null ? [] : [`${job.cron} (${job.time_zone}), next ${job.run_at}`]),

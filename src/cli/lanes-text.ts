@@ -1,6 +1,7 @@
 /** Lanes of jobs, a project each: as a picture for a terminal, and as a line. */
 import type { JobRecord, Lane, Lanes } from "../jobs/index.js";
 import { type Column, grid } from "./grid.js";
+import { NOT_HEARD_OF } from "./jobs.js";
 import { clockTime, secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { cut } from "./text-width.js";
@@ -15,8 +16,13 @@ const RUNS: readonly Column<JobRecord>[] = [
   { title: "MAP", cell: ({ map }) => map ?? "", drop: 3, least: 6 },
   { title: "TRY", cell: (job) => `${job.attempts}/${job.max_attempts}`, align: "right", drop: 4 },
   { title: "FOR", cell: ({ started_at: at }) => (at === null ? "" : span(secondsSince(at))), align: "right" },
-  { title: "PROGRESS", cell: ({ progress }) => (progress === null ? "" : JSON.stringify(progress)), least: 8, drop: 2 },
+  { title: "PROGRESS", cell: progressOf, least: 8, drop: 2 },
 ];
+
+function progressOf({ is_lapsed: isLapsed, progress }: JobRecord): string {
+  if (isLapsed) return NOT_HEARD_OF;
+  return progress === null ? "" : JSON.stringify(progress);
+}
 
 /** Runs of all projects stand in the same columns, each under its project. */
 export function lanesPicture(all: Lanes, screen: Pick<Screen, "width" | "paint">): string[] {

@@ -55,6 +55,8 @@ export interface JobRecord extends JobSpec {
   /** Why it failed, or why it waits. */
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly worker: string | null;
+  /** Of a job that runs: its worker was not heard of for the length of its lease, and the next one that looks takes it back. */
+  readonly is_lapsed: boolean;
   /** What no worker that is there has, of a job that has not begun; empty when one of them can run it. */
   readonly unmet_needs: readonly string[];
   readonly created_at: string;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { jobProgress, jobTable } from "../../src/cli/jobs.js";
 import { lanesLine, lanesPicture } from "../../src/cli/lanes-text.js";
 import type { JobRecord, Lane, Lanes } from "../../src/jobs/index.js";
 
@@ -54,6 +55,14 @@ describe("JOB-7: lanes of projects", () => {
     const end = heading.indexOf("FOR") + 3;
     for (const line of runs) expect(line.slice(0, end)).toMatch(/ s$/);
     expect(lines.findIndex((line) => line.startsWith("alpha:")) + 1).toBe(lines.findIndex((line) => / 7 /.test(line)));
+  });
+
+  it("a run whose worker is not heard of is told as such, there and in lists", () => {
+    const lost = { ...run(7, { is_lapsed: true, unmet_needs: [] }), project: "alpha", cron: null, error: null };
+    const job = { ...lost, state: "running" } as JobRecord;
+    const [all, list] = [{ ...LANES, lanes: [lane("alpha", { runs: [job] })] }, jobTable([job], at(80))];
+    for (const text of [lanesPicture(all, at(80)).join("\n"), list]) expect(text).toContain("worker not heard of");
+    expect(jobProgress(job)).toMatch(/^job 7: running for \d+ s, try 1 of 3, worker not heard of$/);
   });
 
   it("say what is counted, and what is held back", () => {

@@ -141,6 +141,27 @@ describe.each(STORES)("JOB-6: a run that is taken back, on %s", (on) => {
     expect((await hands.entries(run.job.id)).at(-1)).toMatchObject({ change: "came too late", ending: "done" });
   });
 
+  it("is shown as not heard of from the end of its lease on, until it is", async () => {
+    await using place = new Place(on);
+    const [hands, jobs] = [await place.hands(), await place.jobs()];
+    await hands.add({ project: "alpha", unique: "u" });
+    await hands.add({ project: "alpha" });
+    const [run, other] = await hands.turn({ room: 2 });
+    if (run === undefined || other === undefined) throw new Error("not started");
+    const seen = async () => {
+      const [lane] = (await jobs.lanes()).lanes;
+      const one = [await jobs.get(run.job.id), await jobs.enqueue("k", null, { project: "alpha", unique: "u" })];
+      return [...one, ...(await jobs.list()), ...(lane?.runs ?? [])].map(
+        ({ id, is_lapsed }) => id === run.job.id && is_lapsed,
+      );
+    };
+    expect(await seen()).toEqual([false, false, false, false, false, false]);
+    await hands.lapse(run);
+    expect(await seen()).toEqual([true, true, true, false, true, false]);
+    await hands.turn({ room: 0 });
+    expect(await jobs.get(run.job.id)).toMatchObject({ state: "scheduled", is_lapsed: false });
+  });
+
   it("JOB-5: does not settle the run that came after it", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

@@ -18,7 +18,8 @@ export interface Enqueued {
 
 export function* enqueue(job: NewJob, party: Party): Script<Enqueued> {
   const quick = yield* quickly(job, party);
-  if (quick !== undefined) return { job: shownBeside(quick.row, quick.workers), isNew: quick.is_new };
+  if (quick?.is_new === true) return { job: shownBeside(quick.row, quick.workers), isNew: true };
+  if (quick !== undefined) return { job: yield* shownJob(quick.row), isNew: false };
   if (job.unique_key !== null && job.cron === null) {
     const there = yield* withKey(job.unique_key);
     if (there !== undefined) return { job: yield* shownJob(there), isNew: false };

@@ -39,7 +39,13 @@ export interface JobRow {
   readonly schedule: number | null;
 }
 
-export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecord {
+/** What only other rows tell: those of the workers, and of the runs. */
+interface Beside {
+  readonly unmetNeeds?: readonly string[];
+  readonly isLapsed?: boolean;
+}
+
+export function toJob(row: JobRow, { unmetNeeds = [], isLapsed = false }: Beside = {}): JobRecord {
   return {
     id: row.job,
     kind: row.kind,
@@ -64,6 +70,7 @@ export function toJob(row: JobRow, unmetNeeds: readonly string[] = []): JobRecor
     result: parsed(row.result),
     error: parsed(row.error) as JobRecord["error"],
     worker: row.worker,
+    is_lapsed: isLapsed,
     unmet_needs: unmetNeeds,
     created_at: new Date(row.created_at).toISOString(),
     started_at: iso(row.started_at),

@@ -6,7 +6,8 @@ import type { Script } from "../../store/contract.js";
 import type { JobRecord } from "../model.js";
 import { rows } from "./ask.js";
 import { type Flow, type Project, projectOf } from "./flows.js";
-import { type JobRow, toJob } from "./job-row.js";
+import type { JobRow } from "./job-row.js";
+import { shown } from "./look.js";
 
 /** Nothing is counted further than this. */
 const COUNTED = 1_000;
@@ -45,6 +46,7 @@ export function* lanesNow(only?: string): Script<Lanes> {
   const running = yield* rows<JobRow>(
     `SELECT jobs.* FROM job_slots JOIN jobs USING (job) ORDER BY jobs.job LIMIT ${MOST_RUNS}`,
   );
+  const runs = yield* shown(running);
   const flows = yield* rows<Flow>("SELECT * FROM job_flows WHERE state <> 'idle'");
   const waiting = yield* rows<{ project: string; jobs: number }>(
     `SELECT project, count(*) AS jobs FROM (SELECT project FROM jobs WHERE state = 'waiting' LIMIT ${COUNTED}) AS bounded
@@ -60,7 +62,7 @@ export function* lanesNow(only?: string): Script<Lanes> {
       ready: yield* readyIn(own),
       waiting: Number(waiting.find(({ project }) => project === name)?.jobs ?? 0),
       is_parked: own.length > 0 && own.every(({ state }) => state === "parked"),
-      runs: running.filter(({ project }) => project === name).map((row) => toJob(row)),
+      runs: runs.filter(({ project }) => project === name),
     });
   }
   const [all] = yield* rows<{ running: number; cap: number | null }>(

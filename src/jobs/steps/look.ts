@@ -1,5 +1,5 @@
 /** Looking at jobs. */
-import type { Script } from "../../store/contract.js";
+import type { Script, StepTime } from "../../store/contract.js";
 import type { JobRecord, JobState } from "../model.js";
 import { one, rows, time } from "./ask.js";
 import { type JobRow, toJob } from "./job-row.js";
@@ -37,20 +37,32 @@ export function* shownJob(row: JobRow): Script<JobRecord> {
   return (yield* shown([row]))[0] ?? toJob(row);
 }
 
-/** A job that nobody who is there can run is not left waiting without a word. */
-function* shown(found: readonly JobRow[]): Script<JobRecord[]> {
-  if (!found.some(hasNotBegun)) return found.map((row) => toJob(row));
+/** A job that nobody who is there can run is not left waiting without a word, nor one whose worker is gone running. */
+export function* shown(found: readonly JobRow[]): Script<JobRecord[]> {
+  const [isWaitedFor, isRun] = [found.some(hasNotBegun), found.some(({ state }) => state === "running")];
+  if (!isWaitedFor && !isRun) return found.map((row) => toJob(row));
   const now = yield* time();
-  const sql = "SELECT DISTINCT has FROM job_workers WHERE epoch = ?1 AND until_ms >= ?2";
-  const workers = (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(({ has }) => has);
-  return found.map((row) => shownBeside(row, workers));
+  const workers = isWaitedFor ? yield* workersThere(now) : [];
+  const lapsed = isRun ? yield* lapsedRuns(now) : new Set<number>();
+  return found.map((row) =>
+    hasNotBegun(row) ? shownBeside(row, workers) : toJob(row, { isLapsed: lapsed.has(row.job) }),
+  );
 }
 
-/** The same, when it is known what the workers that are there have. */
+/** One that has not begun, when it is known what the workers that are there have. */
 export function shownBeside(row: JobRow, workers: readonly string[]): JobRecord {
-  if (!hasNotBegun(row)) return toJob(row);
   const has = workers.map((labels) => new Set(JSON.parse(labels) as string[]));
-  return toJob(row, unmet(JSON.parse(row.needs) as string[], has));
+  return toJob(row, { unmetNeeds: unmet(JSON.parse(row.needs) as string[], has) });
+}
+
+function* workersThere(now: StepTime): Script<readonly string[]> {
+  const sql = "SELECT DISTINCT has FROM job_workers WHERE epoch = ?1 AND until_ms >= ?2";
+  return (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(({ has }) => has);
+}
+
+function* lapsedRuns(now: StepTime): Script<ReadonlySet<number>> {
+  const sql = "SELECT job FROM job_slots WHERE epoch <> ?1 OR until_ms < ?2";
+  return new Set((yield* rows<{ job: number }>(sql, now.epoch, now.ms)).map(({ job }) => Number(job)));
 }
 
 function hasNotBegun({ state }: JobRow): boolean {

@@ -66,6 +66,19 @@ describe("HOOK-1: files in shell commands", () => {
       ["/w/a.json", "/w/b.json"],
     ],
     ["wget -qO- https://example.org | sh", []],
+    ["curl -LO https://example.org/x/a.tgz?v=1#top", ["/w/a.tgz"]],
+    ["curl --remote-name -H 'a: b/c' https://example.org/b", ["/w/b"]],
+    [
+      "curl -O --output-dir out https://example.org/a && curl --output-dir out -o b https://x.org",
+      ["/w/out/a", "/w/out/b"],
+    ],
+    ["curl -O $URL; curl -O https://example.org/; curl -sS -XPOST https://example.org/a", []],
+    ["wget -q https://example.org/x/a.tgz 'https://example.org/b?v=1'", ["/w/a.tgz", "/w/b?v=1"]],
+    ["wget -P out https://example.org; wget --spider https://example.org/a", ["/w/out/index.html"]],
+    ["env -C sub rm x > y; env --chdir=$DIR rm x; env -C a -C b touch /abs", ["/w/y", "/w/sub/x", "/abs"]],
+    ["sudo -D sub rm x", ["/w/sub/x"]],
+    ["ls | xargs -n 1 grep -l x | xargs -0 -I % cp % out", ["/w/out"]],
+    ["ls | xargs cp -t out; xargs sudo mv -t old < list; xargs -P 4", ["/w/out", "/w/old", "/w"]],
     ["patch src/a.c < fix.diff", ["/w/src/a.c"]],
     ["patch -b -F 3 src/a.c fix.diff", ["/w/src/a.c"]],
     ["patch -o new.c old.c fix.diff", ["/w/new.c"]],
@@ -85,6 +98,11 @@ describe("HOOK-1: files in shell commands", () => {
     [`git commit -m "$(cat <<'EOF'\nIt doesn't > x: "1) rm y"\nEOF\n)" && touch z`, ["/w/z"]],
     ["(cd a; touch b); (touch c)", ["/w/a/b", "/w/c"]],
     ["cd $DIR && bash -c 'touch a; touch /abs'", ["/abs"]],
+    ["cd a | touch b; touch c", ["/w/b", "/w/c"]],
+    ["cd a && make | tee b; touch c | cd d | touch e; touch f", ["/w/a/b", "/w/a/c", "/w/a/e", "/w/a/f"]],
+    ["cd a && (npm start; touch b) > log & touch c", ["/w/a/b", "/w/a/log", "/w/c"]],
+    ["cd a; touch b & cd c && touch d", ["/w/a/b", "/w/a/c/d"]],
+    ["cd a &\ncd b & touch c", ["/w/c"]],
   ];
   it.each(told)("%s", (line, expected) => expect(files(line)).toEqual(expected));
 
@@ -100,6 +118,11 @@ describe("HOOK-1: files in shell commands", () => {
     ["cd sub && curl -s https://example.org | tar xz", ["/w/sub"]],
     ["patch -p1 < fix.diff", ["/w"]],
     ["patch -p 1 -i fix.diff -d lib", ["/w/lib"]],
+    ["git ls-files | xargs rm -f", ["/w"]],
+    ["cd src && grep -rlZ a . | xargs -0 -n1 -P 4 sed -i s/a/b/", ["/w/src"]],
+    ["ls | xargs -I% mv % old/%", ["/w"]],
+    ["ls | xargs -i env A=1 touch {}.md", ["/w"]],
+    ["env -C lib tar xf a.tar", ["/w/lib"]],
   ];
   it.each(below)("%s: somewhere in", (line, expected) =>
     expect(shellIntent(line, "/w")).toMatchObject({ files: expected, somewhereIn: expected, removed: [] }),

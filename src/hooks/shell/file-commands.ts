@@ -1,7 +1,7 @@
 /** Commands that name the files they write. */
 import { patchFiles } from "../patch-files.js";
+import { downloadedByCurl, downloadedByWget } from "./downloads.js";
 import { restoredByGit } from "./git-commands.js";
-import { valuesOf } from "./options.js";
 import { filesToldPatch } from "./patch-command.js";
 import type { Word } from "./words.js";
 
@@ -37,9 +37,9 @@ export function writtenBy(name: string, operands: readonly Word[], document: str
         .filter(({ text }) => text.startsWith("of="))
         .map((word) => ({ ...word, text: word.text.slice(3) }));
     case "curl":
-      return valuesOf(operands, "o", "output");
+      return downloadedByCurl(operands);
     case "wget":
-      return valuesOf(operands, "O", "output-document");
+      return downloadedByWget(operands);
     case "patch":
       return filesToldPatch(operands);
     case "git":

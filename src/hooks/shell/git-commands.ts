@@ -1,6 +1,5 @@
 /** What git does to files: to those it names, or to the tree as a whole. */
-import { isAbsolute, join } from "node:path";
-import type { Word } from "./words.js";
+import { below, type Word } from "./words.js";
 
 /** Options of git itself that take the next word. */
 const TAKES_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree"]);
@@ -16,11 +15,6 @@ export function restoredByGit(words: readonly Word[]): readonly Word[] {
   const before = words.slice(0, subcommand(words.map(({ text }) => text)).behind);
   const folders = before.filter((_, at) => before[at - 1]?.text === "-C");
   return folders.reduceRight((named, folder) => named.map((word) => below(folder, word)), namedToGit(words));
-}
-
-function below(folder: Word, word: Word): Word {
-  if (isAbsolute(word.text)) return word;
-  return { ...word, text: join(folder.text, word.text), isUnknown: word.isUnknown || folder.isUnknown };
 }
 
 function namedToGit(words: readonly Word[]): readonly Word[] {

@@ -7,9 +7,9 @@ export function takingNext(letters: string, names: readonly string[] = []): RegE
 }
 
 /** What an option was given: `-o FILE`, `-sSo FILE`, `-oFILE`, `--output FILE`, `--output=FILE`. */
-export function valuesOf(operands: readonly Word[], letter: string, name: string): readonly Word[] {
-  const before = new RegExp(`^(-[a-zA-Z#]*${letter}|--${name})$`);
-  const around = new RegExp(`^(-${letter}|--${name}=)(?=.)`);
+export function valuesOf(operands: readonly Word[], letter: string | null, name: string): readonly Word[] {
+  const before = new RegExp(`^(${letter === null ? "" : `-[a-zA-Z#]*${letter}|`}--${name})$`);
+  const around = new RegExp(`^(${letter === null ? "" : `-${letter}|`}--${name}=)(?=.)`);
   return operands.flatMap((word, at) => {
     if (before.test(word.text)) return operands.slice(at + 1, at + 2);
     const head = around.exec(word.text);

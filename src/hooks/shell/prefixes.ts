@@ -1,12 +1,12 @@
-/** Words in front of a command that change nothing about what it writes. */
+/** Words in front of a command that change nothing about what it writes, but perhaps where. */
 import { basename } from "node:path";
-import { takingNext } from "./options.js";
+import { takingNext, valuesOf } from "./options.js";
 import type { Word } from "./words.js";
 
-/** With those of their options that take the next word. One that leads to another folder is not among them. */
+/** With those of their options that take the next word. */
 const PREFIXES: ReadonlyMap<string, RegExp | null> = new Map([
-  ["sudo", takingNext("CTUghprtu", ["user", "group", "host", "prompt"])],
-  ["env", takingNext("u", ["unset"])],
+  ["sudo", takingNext("CDTUghprtu", ["user", "group", "host", "prompt", "chdir"])],
+  ["env", takingNext("Cu", ["unset", "chdir"])],
   ["timeout", takingNext("ks", ["kill-after", "signal"])],
   ["nice", takingNext("n", ["adjustment"])],
   ["stdbuf", takingNext("ieo", ["input", "error", "output"])],
@@ -19,16 +19,37 @@ const PREFIXES: ReadonlyMap<string, RegExp | null> = new Map([
 const AMOUNT = /^\d[\d.]*[smhd]?$/;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
 
-export function withoutPrefixes(words: readonly Word[]): readonly Word[] {
+/** The letter of the option that leads to another folder; its name is `--chdir`. */
+const LEADS: ReadonlyMap<string, string> = new Map([
+  ["sudo", "D"],
+  ["env", "C"],
+]);
+
+export interface Bare {
+  readonly words: readonly Word[];
+  /** Where the prefixes lead it, one after the other. */
+  readonly folders: readonly Word[];
+}
+
+export function withoutPrefixes(words: readonly Word[]): Bare {
+  const folders: Word[] = [];
   let options: RegExp | null = null;
-  for (let at = 0; at < words.length; at++) {
+  let [prefix, from, at] = ["", 0, 0];
+  const leave = (): void => {
+    const letter = LEADS.get(prefix);
+    if (letter !== undefined) folders.push(...valuesOf(words.slice(from, at), letter, "chdir").slice(-1));
+  };
+  for (; at < words.length; at++) {
     const text = words[at]?.text ?? "";
-    const prefix = PREFIXES.get(basename(text));
-    if (prefix !== undefined) options = prefix;
-    else if (options?.test(text)) at++;
-    else if (!isOfPrefix(text, at) && !ASSIGNMENT.test(text)) return words.slice(at);
+    const ofPrefix = PREFIXES.get(basename(text));
+    if (ofPrefix !== undefined) {
+      leave();
+      [options, prefix, from] = [ofPrefix, basename(text), at];
+    } else if (options?.test(text)) at++;
+    else if (!isOfPrefix(text, at) && !ASSIGNMENT.test(text)) break;
   }
-  return [];
+  leave();
+  return { words: words.slice(at), folders };
 }
 
 function isOfPrefix(text: string, at: number): boolean {

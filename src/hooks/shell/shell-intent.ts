@@ -29,17 +29,18 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
   /** What `popd` goes back to. */
   const pushed: (string | null)[] = [];
   for (const command of simpleCommands(line)) {
-    const words = withoutPrefixes(command.words);
+    const { words, folders: leads } = withoutPrefixes(command.words);
     const name = basename(words[0]?.text ?? "");
     const operands = words.slice(1);
     folders.length = Math.min(folders.length, command.depth + 1);
     while (folders.length <= command.depth) folders.push(folders.at(-1) ?? null);
     if (MOVES.has(name)) folders.push(folderAfter(name, operands[0], folders.pop() ?? null, pushed));
-    const folder = folders.at(-1) ?? null;
+    const around = folders.at(-1) ?? null;
+    const folder = leads.reduce(movedTo, around);
     const below = writtenBelow(name, operands);
     const takenAway = [...takenAwayBy(name, operands), ...takenAwayWhole(name, operands)];
     for (const word of [...command.written, ...writtenBy(name, operands, command.document), ...below]) {
-      const { paths, isCoarse } = filesOf(word, folder);
+      const { paths, isCoarse } = filesOf(word, command.written.includes(word) ? around : folder);
       for (const path of paths) {
         files.add(path);
         if (!isCoarse && takenAway.includes(word)) removed.add(path);

@@ -1,16 +1,30 @@
 /** Commands that write somewhere below a folder: they alone know which files. */
+import { basename } from "node:path";
 import { writtenBy } from "./file-commands.js";
-import { valuesOf } from "./options.js";
+import { takingNext, valuesOf } from "./options.js";
 import { folderOfPatch } from "./patch-command.js";
+import { withoutPrefixes } from "./prefixes.js";
 import { HERE, type Word } from "./words.js";
 
 const DELETE = "-delete";
+const XARGS_TAKING_NEXT = takingNext("EILPadns", [
+  "arg-file",
+  "delimiter",
+  "max-args",
+  "max-lines",
+  "max-procs",
+  "max-chars",
+]);
+/** Stands for what xargs adds to its command. */
+const GIVEN: Word = { text: "{}", isPattern: false, isUnknown: false };
 
 /** The folders. */
 export function writtenBelow(name: string, operands: readonly Word[]): readonly Word[] {
   switch (name) {
     case "find":
       return writtenByFind(operands);
+    case "xargs":
+      return writtenByXargs(operands);
     case "tar":
       return isExtracting(operands) ? [valuesOf(operands, "C", "directory").at(-1) ?? HERE] : [];
     case "patch":
@@ -37,10 +51,27 @@ function partsOfFind(operands: readonly Word[]): { readonly starts: readonly Wor
 function writtenByFind(operands: readonly Word[]): readonly Word[] {
   const { starts, expression } = partsOfFind(operands);
   if (expression.some(({ text }) => text === DELETE)) return starts;
-  return commandsOf(expression).flatMap(([command, ...words]) => {
-    const written = writtenBy(command?.text ?? "", words, null);
-    return written.flatMap((word) => (word.text.includes("{}") ? starts : [word]));
-  });
+  return commandsOf(expression).flatMap((words) => writtenWith(words, "{}", starts));
+}
+
+/** What a command writes that is given names of files where `mark` stands: those are somewhere in `folders`. */
+function writtenWith(words: readonly Word[], mark: string, folders: readonly Word[]): readonly Word[] {
+  const [command, ...operands] = words;
+  const written = writtenBy(basename(command?.text ?? ""), operands, null);
+  return [...new Set(written.flatMap((word) => (word.text.includes(mark) ? folders : [word])))];
+}
+
+/** The names come from elsewhere: most are below the folder it runs in. */
+function writtenByXargs(operands: readonly Word[]): readonly Word[] {
+  const begin = operands.findIndex(
+    ({ text }, at) => !text.startsWith("-") && !XARGS_TAKING_NEXT.test(operands[at - 1]?.text ?? ""),
+  );
+  if (begin < 0) return [];
+  const options = operands.slice(0, begin);
+  const mark = valuesOf(options, "I", "replace")[0]?.text;
+  const isPlaced = mark !== undefined || options.some(({ text }) => text === "-i");
+  const { words } = withoutPrefixes(operands.slice(begin));
+  return writtenWith(isPlaced ? words : [...words, GIVEN], mark ?? GIVEN.text, [HERE]);
 }
 
 /** What stands between `-exec` and its end. */

@@ -2,6 +2,7 @@
  * A line of shell into simple commands: their words, and the files they are redirected to. No shell, and not a whole one:
  * what it cannot tell (a variable, a substitution) is marked as such, so that nobody takes it for a name.
  */
+import { isAbsolute, join } from "node:path";
 
 export interface Word {
   readonly text: string;
@@ -12,6 +13,12 @@ export interface Word {
 
 /** The folder in which the command runs. */
 export const HERE: Word = { text: ".", isPattern: false, isUnknown: false };
+
+/** The same word, from where a folder leads. */
+export function below(folder: Word, word: Word): Word {
+  if (isAbsolute(word.text)) return word;
+  return { ...word, text: join(folder.text, word.text), isUnknown: word.isUnknown || folder.isUnknown };
+}
 
 export interface SimpleCommand {
   readonly words: readonly Word[];
@@ -29,17 +36,25 @@ interface Building {
   documentEnd: string | null;
   document: string | null;
   depth: number;
+  isPiped: boolean;
 }
 
 /** Commands within commands end somewhere. */
 const DEEPEST = 50;
 
-const fresh = (depth: number): Building => ({ words: [], written: [], documentEnd: null, document: null, depth });
+const fresh = (depth: number, isPiped = false): Building => ({
+  words: [],
+  written: [],
+  documentEnd: null,
+  document: null,
+  depth,
+  isPiped,
+});
 
 /**
  * Never throws: what is no proper shell gives the words that could be made out. Commands within a command, as in `$(…)`,
- * come before it, one subshell deeper. Between two subshells there is always one of the shell around them, if only an
- * empty one.
+ * come before it, one subshell deeper. So are those of a pipeline, and what `&` sends to the background. Between two
+ * subshells there is always a command of the shell around them, if only an empty one.
  */
 export function simpleCommands(line: string): SimpleCommand[] {
   return new Scanner(line, 0).scan();
@@ -47,7 +62,9 @@ export function simpleCommands(line: string): SimpleCommand[] {
 
 class Scanner {
   readonly #line: string;
-  readonly #done: SimpleCommand[] = [];
+  readonly #done: Building[] = [];
+  /** Where the list of commands begins that a `&` would send to the background, by depth. */
+  readonly #lists: number[] = [];
   #at = 0;
   #depth: number;
   #current: Building;
@@ -62,7 +79,7 @@ class Scanner {
     this.#current = fresh(depth);
   }
 
-  scan(): SimpleCommand[] {
+  scan(): Building[] {
     while (this.#at < this.#line.length) this.#step();
     this.#finish();
     return this.#done;
@@ -93,16 +110,27 @@ class Scanner {
   #separator(rest: string): boolean {
     const found = /^(\|\||&&|;;|\|&|[;&|(){}](?=\s|$|[;&|()])|[;&|()])/.exec(rest);
     if (found === null) return false;
-    this.#at += found[0].length;
-    if (found[0] === "(") this.#depth++;
-    if (found[0] === ")") this.#depth = Math.max(0, this.#depth - 1);
-    this.#finish();
+    const [sign] = found;
+    this.#at += sign.length;
+    if (sign === "(") this.#depth++;
+    if (sign === ")") this.#depth = Math.max(0, this.#depth - 1);
+    const isPipe = sign === "|" || sign === "|&";
+    if (isPipe) this.#current.isPiped = true;
+    this.#finish(isPipe);
+    if (sign === "&") this.#sendToBackground();
+    if ([";", ";;", "&", "("].includes(sign)) this.#lists[this.#depth] = this.#done.length;
     return true;
+  }
+
+  #sendToBackground(): void {
+    for (const each of this.#done.slice(this.#lists[this.#depth] ?? 0)) each.depth++;
+    this.#done.push(fresh(this.#depth));
   }
 
   #newLine(): void {
     this.#at++;
     this.#finish();
+    this.#lists[this.#depth] = this.#done.length;
     for (const building of this.#awaiting.splice(0)) building.document = this.#readDocument(building.documentEnd ?? "");
   }
 
@@ -128,9 +156,13 @@ class Scanner {
     this.#role = "word";
   }
 
-  #finish(): void {
-    this.#done.push(this.#current);
-    this.#current = fresh(this.#depth);
+  #finish(isPiped = false): void {
+    const { depth } = this.#current;
+    if (this.#current.isPiped) {
+      this.#current.depth++;
+      this.#done.push(fresh(depth), this.#current, fresh(depth));
+    } else this.#done.push(this.#current);
+    this.#current = fresh(this.#depth, isPiped);
     this.#role = "word";
   }
 

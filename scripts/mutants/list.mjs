@@ -416,6 +416,14 @@ export const MUTANTS = [
     tests: { files: ["test/lease/lease.test.ts"], only: "renewed from before" },
   },
   {
+    name: "named-lease-of-a-stranger",
+    about: "a lease by name takes a plain lock away from an owner of that name",
+    file: "src/runtime/leases.ts",
+    find: 'return typeof holder === "string" ? holder : null;',
+    replace: 'return typeof holder === "string" ? holder : (grant?.owner ?? null);',
+    tests: { files: ["test/runtime/leases.test.ts"], only: "called like the holder" },
+  },
+  {
     name: "break-by-a-person",
     about: "an agent breaks what another one holds",
     file: "src/store/operations/end.ts",

@@ -73,10 +73,8 @@ export class Holdfast {
       get party() {
         return identity.party;
       },
-      acquire: (keys, options, family) => {
-        for (const lease of options.within ?? []) family.add(lease);
-        return this.#acquire(parseAcquire(keys, options, facts), family, false);
-      },
+      acquire: (keys, options, family) =>
+        this.#acquire(parseAcquire(keys, options, facts), family, false, options.within),
       newToken,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
@@ -238,9 +236,14 @@ export class Holdfast {
     await this.#facts.store.close(!isAllGivenBack);
   }
 
-  #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+  #acquire(
+    parsed: ParsedAcquire,
+    family: LeaseFamily,
+    mustSteal: boolean,
+    within: readonly BorrowedLease[] = [],
+  ): Promise<Lease> {
     this.#assertOpen();
-    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal));
+    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal, within));
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {

@@ -24,7 +24,7 @@ export interface LeaseHome {
 }
 
 /** What shows something held: a lease in hand, or one that was handed down. */
-interface Presenter {
+export interface Presenter {
   readonly presented: readonly Presented[];
 }
 
@@ -45,9 +45,11 @@ export interface LeaseFacts {
   /** As long as was asked for; what was granted at first may be shorter. */
   readonly leaseMs: number;
   readonly family: LeaseFamily;
+  /** What was presented for this lease beside its family: shown with it as long as it is held, and no longer. */
+  readonly within: readonly Presenter[];
   readonly detached: boolean;
 }
 
-export function presentedBy(family: LeaseFamily): Presented[] {
-  return [...family].flatMap(({ presented }) => presented);
+export function presentedBy(presenters: Iterable<Presenter>): Presented[] {
+  return [...presenters].flatMap(({ presented }) => presented);
 }

@@ -32,6 +32,7 @@ export class Lease {
   readonly token: string;
   readonly #home: LeaseHome;
   readonly #family: LeaseFamily;
+  readonly #within: LeaseFacts["within"];
   readonly #startedAt: number;
   readonly #detached: boolean;
   #grants: readonly Grant[];
@@ -43,9 +44,10 @@ export class Lease {
   #releasing: Promise<void> = DONE;
 
   /** @internal */
-  constructor(home: LeaseHome, { grants, token, since, leaseMs, family, detached }: LeaseFacts) {
+  constructor(home: LeaseHome, { grants, token, since, leaseMs, family, within, detached }: LeaseFacts) {
     this.#home = home;
     this.#family = family;
+    this.#within = within;
     this.#grants = grants;
     this.token = token;
     this.#startedAt = since;
@@ -182,7 +184,8 @@ export class Lease {
     const grants = await this.#home.store.locks.resume(this.#refs(), hash, this.#home.party);
     this.#home.holdings.settle(this.#first.lockId);
     const leaseMs = this.#leaseMs;
-    return new Lease(this.#home, { grants, token, since, leaseMs, family: this.#family, detached: this.#detached });
+    const [family, within, detached] = [this.#family, this.#within, this.#detached];
+    return new Lease(this.#home, { grants, token, since, leaseMs, family, within, detached });
   }
 
   /**
@@ -235,7 +238,7 @@ export class Lease {
 
   /** @internal What this lease shows of itself with a request of its family. */
   get presented(): readonly Presented[] {
-    return this.#refs();
+    return [...this.#refs(), ...presentedBy(this.#within)];
   }
 
   get #first(): Grant {

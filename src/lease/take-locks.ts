@@ -7,7 +7,7 @@ import { HoldfastError } from "../support/errors.js";
 import { tell } from "./events.js";
 import { type Identity, newToken } from "./identity.js";
 import { Lease } from "./lease.js";
-import { type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
+import { type LeaseFamily, type LeaseHome, type Presenter, presentedBy } from "./lease-home.js";
 import type { ParsedAcquire } from "./options.js";
 import { heldBy } from "./presented.js";
 import { untilGranted } from "./wait-in-line.js";
@@ -20,12 +20,13 @@ export interface TakingPlace {
   readonly strictOrder: boolean;
 }
 
-/** Waits in line if need be. The lease joins the family, whose other leases the request presents. */
+/** Waits in line if need be. The lease joins the family, whose other leases the request presents, and what it is made within. */
 export async function takeLocks(
   place: TakingPlace,
   parsed: ParsedAcquire,
   family: LeaseFamily,
   mustSteal: boolean,
+  within: readonly Presenter[],
 ): Promise<Lease> {
   const { home, identity } = place;
   const { store, clock, closing } = home;
@@ -39,7 +40,7 @@ export async function takeLocks(
   /** The one key that whoever releases it may hand over: with a proof of this process alone its lease can end it. */
   const heirloom = isOwn(party) && !place.strictOrder && !mustSteal ? onlyKey(parsed.wants) : null;
   const request = (waiting: Waiting): AcquireRequest => {
-    const presented = [...shown, ...presentedBy(family)];
+    const presented = [...shown, ...presentedBy(family), ...presentedBy(within)];
     return {
       wants: parsed.wants,
       party,
@@ -90,7 +91,7 @@ export async function takeLocks(
       party.nonce,
     );
     const { leaseMs, detached } = parsed;
-    const lease = new Lease(home, { grants, token, since, leaseMs, family, detached });
+    const lease = new Lease(home, { grants, token, since, leaseMs, family, within, detached });
     for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
     tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: identity.owner, waitedMs }));
     const stop = signals.find((signal) => signal.aborted);

@@ -96,12 +96,12 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
     ttl: Duration,
   ): Promise<RuntimeLease | null | "again"> {
     const grant = await current(key);
-    if (grant !== null && !isExpired(grant, clock()) && holderOf(grant) === holder) {
+    if (grant !== null && !isExpired(grant, clock()) && namedIn(grant) === holder) {
       const taken = await takeAgain(grant, parseLease(ttl));
       return taken === null ? "again" : { name, holder, token: taken.token, grant: toRecord(taken.grant) };
     }
     const lease = await holdfast.tryAcquire(key, { ttl, detached: true, metadata: { holder } });
-    if (lease === null) return holderOf(await current(key)) === holder ? "again" : null;
+    if (lease === null) return namedIn(await current(key)) === holder ? "again" : null;
     const [record] = lease.grants;
     return record === undefined ? null : { name, holder, token: lease.token, grant: record };
   }
@@ -166,9 +166,14 @@ function checkHolder(holder: string): void {
     throw invalidArgument("holder", "a lease needs a holder's name");
 }
 
-function holderOf(grant: Grant | null): string | null {
+function holderOf(grant: Grant): string {
+  return namedIn(grant) ?? grant.owner;
+}
+
+/** Null for a plain lock: its owner's name is no token, and whoever has the same is a stranger. */
+function namedIn(grant: Grant | null): string | null {
   const holder = grant?.metadata.holder;
-  return typeof holder === "string" ? holder : (grant?.owner ?? null);
+  return typeof holder === "string" ? holder : null;
 }
 
 function isLost(error: unknown): boolean {

@@ -68,6 +68,14 @@ describe.each(["sqlite", "file", "postgres"])("RUN-2: runtime leases (%s)", { ti
     expect(renewed.filter((grant) => grant !== null)).toHaveLength(1);
   });
 
+  it("LOCK-10: a plain lock of an owner who is called like the holder is not taken over", async () => {
+    const store = await urlOf(kind);
+    await using holdfast = await openHoldfast({ store, owner: "user:A", heart: "loop" });
+    const plain = await holdfast.acquire("runtime:plain");
+    expect(await step((leases) => leases.acquire("plain", "user:A"))).toBeNull();
+    await plain.verify();
+  });
+
   it("needs a holder and a name", async () => {
     const fields = await step((leases) =>
       Promise.all([

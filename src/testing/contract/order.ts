@@ -51,6 +51,23 @@ export const order: Chapter = {
     assert.deepEqual((await second).keys, ["b"]);
   },
 
+  async "LOCK-11: what a request was made within counts as held as long as what it gave, not for good"(bench) {
+    const [a, b] = await bench.two();
+    const lent = await b.acquire("z");
+    const borrowed = await a.borrow("z", lent.token);
+    const first = await a.acquire("k");
+    const taken = await b.acquire("y");
+    await refusal(first.acquire("y", { within: [borrowed] }), "E_LOCK_ORDER");
+    const inner = await first.acquire("z/1", { within: [borrowed] });
+    await refusal(first.acquire("y", { wait: "1h" }), "E_LOCK_ORDER");
+    await inner.release();
+    await lent.release();
+    const second = first.acquire("y");
+    await untilWaiting(b, "y", 1);
+    await taken.release();
+    assert.deepEqual((await second).keys, ["y"]);
+  },
+
   async "LOCK-11: what comes earlier is granted when free, else E_LOCK_ORDER at once"(bench) {
     const [a, b] = await bench.two();
     const late = await a.acquire("m");

@@ -149,11 +149,7 @@ async function readable(board: BoardStore, id: string): Promise<Issue | null> {
 /** Gives a claim back. The issue becomes `ready` again unless another state is given. */
 export async function release(board: BoardStore, id: string, options: EndOptions<IssueState>): Promise<Issue> {
   const { token, patch } = options;
-  if (token === undefined)
-    throw new HoldfastError("E_LOCK_NOT_HELD", `only its claimer releases issue ${id}, and no token was given`, {
-      details: { issue: id },
-      next: [`holdfast issue show ${id}`],
-    });
+  if (token === undefined) throw notClaimed(id, await board.read(id));
   const issue = await board.change(id, "released", options, (found, tx) => {
     const state = options.state ?? (found.state === "in_progress" ? "ready" : found.state);
     return { ...patched(board, tx, found, { ...patch, state }), assignee: null, claim: null };
@@ -209,6 +205,15 @@ async function orGiveBack<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
     await lease.release().catch(() => undefined);
     throw error;
   }
+}
+
+function notClaimed(id: string, issue: Issue | null): HoldfastError {
+  if (issue === null) return notFound("issue", id);
+  const message =
+    issue.claim === null
+      ? `nobody has claimed issue ${id}`
+      : `issue ${id} is claimed by ${issue.claim.owner}: only its claimer releases it, and no token was given`;
+  return new HoldfastError("E_LOCK_NOT_HELD", message, { details: { issue: id }, next: [`holdfast issue show ${id}`] });
 }
 
 function closed({ id, state }: Issue): HoldfastError {

@@ -7,12 +7,13 @@ import { ISSUE_STATES, type IssueState, isClosed, oneOf, PRIORITIES } from "./is
 const ISSUE_SORTS = ["priority", "id", "created", "updated"] as const;
 export type IssueSort = (typeof ISSUE_SORTS)[number];
 
-/** Which issues, in which order. Without a state, those that are not closed… unless `all`. */
+/** Which issues, in which order. Without a state, those of every state. */
 export interface IssueQuery {
   readonly state?: readonly IssueState[];
   /** All of them must be there. */
   readonly labels?: readonly string[];
-  readonly assignee?: string;
+  /** Null is nobody. */
+  readonly assignee?: string | null;
   /** Only what can be begun now: ready, and everything it depends on closed. */
   readonly ready?: boolean;
   /** Words in the title or the description. */

@@ -20,6 +20,11 @@ function needsOf({ dependencies, gates }: IssueSummary): string {
   return [...dependencies, ...open].join(" ");
 }
 
+/** How an assignee is typed. */
+export function nobodyOr(assignee: string): string | null {
+  return assignee === "none" ? null : assignee;
+}
+
 export function issueTable(issues: readonly IssueSummary[], screen: Screen): string {
   return grid(ISSUES, issues, screen);
 }

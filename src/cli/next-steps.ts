@@ -6,7 +6,8 @@ import { quoted } from "./text.js";
 const WAIT_LONGER = "2m";
 
 export function nextSteps(error: HoldfastError, command: string, words: readonly string[]): readonly string[] {
-  if (command.startsWith("deliverable ")) return error.next; // A folder is no key, and its errors know the commands.
+  // A folder is no key, and its errors know the commands.
+  if (command.startsWith("deliverable ") && error.code !== "E_INVALID_ARGUMENT") return error.next;
   const named = keyOf(error);
   const key = named ?? "KEY";
   switch (error.code) {

@@ -1,7 +1,7 @@
 /** Words on a command line → the row they mean, its arguments and flags. Everything it knows comes from the table. */
 import { HoldfastError } from "../support/errors.js";
 import { nearest } from "./nearest.js";
-import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS } from "./row.js";
+import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, type RestRow } from "./row.js";
 import { flagValue, type Value } from "./values.js";
 
 export interface Parsed {
@@ -42,8 +42,7 @@ export function parse(words: readonly string[], table: readonly CommandRow[]): P
   if (asksOnly) return { row, command: row.name, args: new Map(), flags, rest: behind };
   const takesRest = row.rest !== undefined;
   const args = placeArguments(row, takesRest ? plain : [...plain, ...behind]);
-  if (takesRest && behind.length === 0 && row.rest?.optional !== true)
-    throw usage(row, row.rest?.name ?? "--", `write -- and then ${row.rest?.name}`);
+  if (row.rest !== undefined) checkRest(row, row.rest, end < 0 ? null : behind);
   for (const flag of row.flags ?? [])
     if (flag.required && !flags.has(flag.name)) throw usage(row, `--${flag.name}`, "is needed");
   return { row, command: row.name, args, flags, rest: takesRest ? behind : [] };
@@ -79,6 +78,14 @@ function placeArguments(row: CommandRow, words: readonly string[]): Map<string, 
   const [extra] = left;
   if (extra !== undefined) throw usage(row, JSON.stringify(extra), "is one word too many");
   return placed;
+}
+
+/** Nothing behind `--` is a variable that was not set: a job or gate without a command is another thing. */
+function checkRest(row: CommandRow, { name, optional }: RestRow, behind: readonly string[] | null): void {
+  if (behind === null && optional === true) return;
+  if (behind === null) throw usage(row, name, `write -- and then ${name}`);
+  if (behind.length === 0) throw usage(row, name, "is missing behind --");
+  if (behind[0] === "") throw usage(row, name, "is empty");
 }
 
 /** An empty word is a variable that was not set: as a path it would mean the folder one is in. */

@@ -46,6 +46,12 @@ export interface ArgumentRow {
   readonly choices?: readonly string[];
 }
 
+export interface RestRow {
+  readonly name: string;
+  readonly help: string;
+  readonly optional?: boolean;
+}
+
 export interface CommandRow {
   /** One word or two: `init`, `lock acquire`. */
   readonly name: string;
@@ -57,7 +63,7 @@ export interface CommandRow {
   readonly args?: readonly ArgumentRow[];
   readonly flags?: readonly FlagRow[];
   /** What stands behind `--`, when the command takes such: `CMD`. */
-  readonly rest?: { readonly name: string; readonly help: string; readonly optional?: boolean };
+  readonly rest?: RestRow;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];
   /** Loaded only when this command runs. */
   readonly load: () => Promise<Command>;

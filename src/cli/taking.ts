@@ -1,7 +1,10 @@
 /** What `lock acquire` and `lock steal` share: the flags of a request, the token kept first, word of the wait. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { AcquireOptions } from "../lease/options.js";
 import type { Mode } from "../lock/mode.js";
+import { pathKey } from "../lock/path-key.js";
 import { acquireDetached, tokensAround } from "../workspace/detached.js";
 import type { Context, Outcome } from "./context.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
@@ -22,7 +25,21 @@ export async function take(context: Context, how: "acquire" | "steal"): Promise<
     acquireDetached(how, holdfast, tokenFiles(context, holdfast), keys, options),
   );
   const grants = lease.grants.map((grant) => ({ ...grant, lease_token: lease.token }));
-  return grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
+  const outcome = grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
+  return { ...outcome, notes: keys.flatMap((key) => remarkOn(context, key)) };
+}
+
+/** Who types the name of a file means the lock of that file, which is the one that agents' hooks look at. */
+function remarkOn(context: Context, key: string): readonly string[] {
+  const { root } = context.workspace();
+  if (root === null) return [];
+  try {
+    const path = resolve(context.cwd, key);
+    if (!statSync(path).isFile()) return [];
+    return [`${key} is a file here, and this is not its lock: that is ${pathKey(root, path)}`];
+  } catch {
+    return []; // Most keys are none, or none of the workspace.
+  }
 }
 
 function requestOf({ flags, signal }: Context): AcquireOptions {

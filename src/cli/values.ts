@@ -11,9 +11,15 @@ export function flagValue(flag: FlagRow, text: string, before: Value | undefined
   if (flag.choices !== undefined && !flag.choices.includes(text))
     throw bad(flag, `${JSON.stringify(text)} is none of ${flag.choices.join(", ")}`);
   const value = single(flag, text);
-  if (flag.type === "pairs") return { ...(before as Record<string, string> | undefined), ...(value as object) };
+  if (flag.type === "pairs") return merged(flag, (before ?? {}) as object, value as object);
   if (flag.repeat === true) return [...((before as readonly string[] | undefined) ?? []), String(value)];
   return value;
+}
+
+function merged(flag: FlagRow, before: object, pair: object): Readonly<Record<string, string>> {
+  const twice = Object.keys(pair).find((name) => Object.hasOwn(before, name));
+  if (twice !== undefined) throw bad(flag, `${twice} was given twice`);
+  return { ...before, ...pair };
 }
 
 function single(flag: FlagRow, text: string): Value {

@@ -167,8 +167,8 @@ function flag(value: boolean | undefined, field: string): boolean {
   return value ?? false;
 }
 
-export function parseOwner(owner: string): string {
+export function parseOwner(owner: string, field = "owner"): string {
   if (typeof owner !== "string" || !OWNER.test(owner))
-    throw invalidArgument("owner", `${JSON.stringify(owner)} is no agent:…, job:…, service:…, user:… or admin:…`);
+    throw invalidArgument(field, `${JSON.stringify(owner)} is no agent:…, job:…, service:…, user:… or admin:…`);
   return owner;
 }

@@ -45,20 +45,25 @@ export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {
   const named = said.store ?? notEmpty(env.HOLDFAST_STORE);
   const at = rootOf(said, cwd, env, named !== undefined);
   const config = at === null ? {} : readConfig(at.root);
-  const ownerSaid = said.owner ?? notEmpty(env.HOLDFAST_OWNER);
   const store = requireShared(storeOf(named, cwd, at?.root ?? null, config));
   return {
     root: at?.root ?? null,
     store,
     where: withoutPassword(store),
-    owner: parseOwner(ownerSaid ?? config.owner ?? `user:${userName()}@${hostname()}`),
+    owner: ownerOf(said, env, config),
     config,
     sources: {
       root: at?.source ?? null,
       store: said.store ? "flag" : named ? "environment" : config.store ? "config" : "default",
-      owner: said.owner ? "flag" : ownerSaid ? "environment" : config.owner ? "config" : "default",
+      owner: said.owner ? "flag" : notEmpty(env.HOLDFAST_OWNER) ? "environment" : config.owner ? "config" : "default",
     },
   };
+}
+
+function ownerOf(said: Said, env: NodeJS.ProcessEnv, config: Config): string {
+  const around = notEmpty(env.HOLDFAST_OWNER);
+  if (said.owner === undefined && around !== undefined) return parseOwner(around, "HOLDFAST_OWNER");
+  return parseOwner(said.owner ?? config.owner ?? `user:${userName()}@${hostname()}`);
 }
 
 /** What `openHoldfast` needs for this workspace. */
@@ -124,8 +129,13 @@ function requireShared(store: string): string {
   });
 }
 
-/** A relative path means one place, wherever the command is given. */
+/** A relative path means one place, wherever the command is given. Without one, looking would find nothing held. */
 function absolute(url: string, base: string): string {
+  if (/^(sqlite|file):$/.test(url))
+    throw new HoldfastError("E_CONFIG", `${url} needs a path`, {
+      details: { field: "store" },
+      next: [`Write ${url}PATH.`],
+    });
   const [, scheme, place = ""] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
   return scheme === undefined || isAbsolute(place) ? url : `${scheme}:${resolve(base, place)}`;
 }

@@ -188,6 +188,20 @@ it("CLI-5 who changes or claims another's issue is told whose it is and what to 
   await holdfast("agent:7", "issue", "close", id);
 });
 
+it("CLI-5 none is nobody, and a release says whose the issue is", { timeout: TIMEOUT }, async () => {
+  const { issue } = (await holdfast("user:a", "issue", "add", "free", "--assignee", "none", "--label", "new")).data;
+  expect(issue.assignee).toBeNull();
+  const listed = (await holdfast("user:a", "issue", "list", "--assignee", "none", "--label", "new")).data.issues;
+  expect(listed).toMatchObject([{ id: issue.id }]);
+  const release = () => holdfast("user:a", "issue", "release", issue.id);
+  expect((await release()).error.message).toBe(`nobody has claimed issue ${issue.id}`);
+  await holdfast("agent:7", "issue", "claim", issue.id);
+  expect((await release()).error.message).toBe(
+    `issue ${issue.id} is claimed by agent:7: only its claimer releases it, and no token was given`,
+  );
+  await holdfast("agent:7", "issue", "close", issue.id);
+});
+
 it("BOARD-4 a gate's command ends when its run is killed", { timeout: TIMEOUT }, async () => {
   const begun = join(base, "begun");
   await holdfast(

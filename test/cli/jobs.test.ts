@@ -76,6 +76,8 @@ describe("JOB-7: jobs as commands", () => {
     await scene.data(["job", "cancel", String(id)]);
     expect(await retry()).toMatchObject({ exit: 0, stdout: `retried job ${id}: wait of beta (ready)\n` });
     await scene.data(["job", "cancel", String(id)]);
+    const again = await scene.run(["job", "cancel", String(id)]);
+    expect(again).toMatchObject({ exit: 0, stdout: `over already: job ${id}: wait of beta (cancelled)\n` });
   });
 
   it("of a unique name that is there already are not said to be added", async () => {

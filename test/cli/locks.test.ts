@@ -1,4 +1,6 @@
 /** The lock commands as scripts see them: shapes, exit codes, one document whatever happens. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ended, type Json, linesOf, openScene, type Scene } from "./command.js";
 
@@ -258,6 +260,12 @@ describe("CLI-5: for people", () => {
     expect(stderr).toMatch(
       /^holdfast: people is not free\n {2}held by {2}agent:claude \(write\)\n {2}on {7}\S+, as \S+, pid \d+\n {2}since {4}[\d:]+, \d+ s ago\n {2}lease {4}1\d min left, unless it is renewed\nnext \(E_LOCK_CONFLICT\):\n {2}holdfast lock acquire people --wait 2m\n {2}holdfast explain people\n$/,
     );
+  });
+
+  it("a key that is the name of a file is taken, with word of the key that the file has", async () => {
+    writeFileSync(join(scene.root, "plan.md"), "");
+    const { exit, stderr } = await scene.run(["lock", "acquire", "plan.md", "other", "path/plan.md"]);
+    expect([exit, stderr]).toEqual([0, "plan.md is a file here, and this is not its lock: that is path/plan.md\n"]);
   });
 
   it("tables are aligned and fit, words go to stdout once, and --quiet says nothing", async () => {

@@ -77,6 +77,14 @@ describe("CLI-1: which workspace, store and owner", () => {
     expect(refusal(() => findWorkspace({ store: "memory:x" }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
   });
 
+  it("tells that a wrong name of an owner is in the environment, and that a store has no place", () => {
+    const [store, env] = ["file:/x", { HOLDFAST_OWNER: "bob" }];
+    expect(refusal(() => findWorkspace({ store }, { cwd: "/", env })).message).toMatch(/^HOLDFAST_OWNER: "bob" is no /);
+    expect(refusal(() => findWorkspace({ store, owner: "bob" }, { cwd: "/", env })).message).toMatch(/^owner: "bob"/);
+    for (const url of ["sqlite:", "file:"])
+      expect(refusal(() => findWorkspace({ store: url }, { cwd: "/", env: {} }))).toMatchObject({ code: "E_CONFIG" });
+  });
+
   it("has a configuration also where an editor has put a byte order mark before it", () => {
     const root = place("marked");
     writeFileSync(join(root, "holdfast.config.json"), '\uFEFF{"owner":"service:marked"}');

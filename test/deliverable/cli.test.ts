@@ -125,6 +125,13 @@ describe("holdfast selftest and doctor", () => {
     return dir;
   }
 
+  it("CLI-5: a wrong argument is told with the help of its command", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "file"), "");
+    const { json } = await holdfast(folder, "deliverable", "lock", "file", "--json");
+    expect(json.error).toMatchObject({ code: "E_INVALID_ARGUMENT", next: ["holdfast deliverable lock --help"] });
+  });
+
   it("DELIV-6: the bundled self-test finds its second process, and leaves nothing behind", async () => {
     const dir = workspace();
     const { exit, json } = await holdfast(dir, "selftest", "--json");

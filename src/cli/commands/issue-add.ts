@@ -2,7 +2,7 @@
 import type { IssueState, Priority } from "../../board/board.js";
 import { openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
-import { issueOutcome } from "../issue-text.js";
+import { issueOutcome, nobodyOr } from "../issue-text.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const { flags } = context;
@@ -16,7 +16,7 @@ export async function run(context: Context): Promise<Outcome> {
     dependencies: flags.list("dep"),
     gates: flags.list("gate"),
     ...(description === undefined ? {} : { description }),
-    ...(assignee === undefined ? {} : { assignee }),
+    ...(assignee === undefined ? {} : { assignee: nobodyOr(assignee) }),
     ...(extra === undefined ? {} : { context: extra }),
   });
   return issueOutcome("added", issue);

@@ -2,7 +2,7 @@
 import type { IssuePage, IssueQuery, IssueSort, IssueState } from "../../board/board.js";
 import { readTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
-import { issueTable } from "../issue-text.js";
+import { issueTable, nobodyOr } from "../issue-text.js";
 import { count } from "../text.js";
 
 export async function run(context: Context): Promise<Outcome> {
@@ -27,7 +27,7 @@ function queryOf({ flags }: Context): IssueQuery {
     state: flags.list("state") as readonly IssueState[],
     labels: flags.list("label"),
     ready: flags.has("ready"),
-    ...(assignee === undefined ? {} : { assignee }),
+    ...(assignee === undefined ? {} : { assignee: nobodyOr(assignee) }),
     ...(text === undefined ? {} : { text }),
     ...(after === undefined ? {} : { after }),
     ...(limit === undefined ? {} : { limit }),

@@ -3,7 +3,7 @@ import type { IssuePatch, IssueState, Priority } from "../../board/board.js";
 import { invalidArgument } from "../../support/errors.js";
 import { changed, openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
-import { issueOutcome } from "../issue-text.js";
+import { issueOutcome, nobodyOr } from "../issue-text.js";
 
 const CHANGES = [
   "title",
@@ -39,7 +39,7 @@ function patchOf({ flags }: Context): IssuePatch {
     ...(addContext === undefined ? {} : { addContext }),
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
-    ...(assignee === undefined ? {} : { assignee: assignee === "none" ? null : assignee }),
+    ...(assignee === undefined ? {} : { assignee: nobodyOr(assignee) }),
     ...(state === undefined ? {} : { state: state as IssueState }),
     ...(priority === undefined ? {} : { priority: priority as Priority }),
   };

@@ -4,7 +4,9 @@ import { jobIdOf, jobOutcome, openTheJobs } from "../jobs.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const id = jobIdOf(context);
-  const job = await (await openTheJobs(context)).cancel(id);
+  const jobs = await openTheJobs(context);
+  const { state: before } = await jobs.get(id);
+  const job = await jobs.cancel(id);
   if (job.state === "running") return jobOutcome("told to stop:", job);
-  return jobOutcome(job.state === "cancelled" ? "cancelled" : "over already:", job);
+  return jobOutcome(job.state === "cancelled" && before !== "cancelled" ? "cancelled" : "over already:", job);
 }

@@ -23,8 +23,7 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: { grants, next },
     text: (screen) => (grants.length === 0 ? "" : grantTable(grants, screen)),
-    notes:
-      grants.length === 0 ? ["nothing is held"] : next === null ? [] : [`more: holdfast lock list --after '${next}'`],
+    notes: grants.length === 0 ? ["nothing is held"] : next === null ? [] : [`more: the same with --after '${next}'`],
   };
 }
 

@@ -50,7 +50,7 @@ export const BOARD: readonly CommandRow[] = [
     flags: [
       { name: "state", type: "text", choices: STATES, repeat: true, help: "only these" },
       { ...LABEL, help: "only with all of these" },
-      { name: "assignee", type: "text", help: "only whose it is" },
+      { name: "assignee", type: "text", help: "only whose it is; none for nobody's" },
       { name: "ready", type: "boolean", help: "only what can be begun now" },
       { name: "text", type: "text", help: "words in title or description" },
       { name: "sort", type: "text", choices: ["id", "priority", "created", "updated"], help: "default id" },

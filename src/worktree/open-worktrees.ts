@@ -132,7 +132,15 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
       await settle(site, holdfast, name);
       const expected = takeOptions.onProgress === undefined ? null : (headBytes(name) ?? countBytes(layout, worktree));
       const onProgress = reporter(takeOptions, expected);
-      const request = { worktree, level, kind: "snapshot", note, tags, signal, onProgress } as const;
+      const request = {
+        worktree,
+        level,
+        kind: "snapshot",
+        note,
+        tags: [...new Set(tags)],
+        signal,
+        onProgress,
+      } as const;
       const { info, filesRead } =
         worktree.mode === "shared"
           ? await take(site, request, sharedCommitter(holdfast, worktree))

@@ -17,6 +17,10 @@ export function isSnapshotId(text: string): boolean {
 /** The beginning of an id, or its end from the last dash on. `E_INVALID_ARGUMENT`. */
 export function parseIdPart(text: unknown): string {
   if (typeof text !== "string" || !/^[0-9a-f-]{4,27}$/.test(text))
-    throw invalidArgument("id", `${JSON.stringify(text)} is no snapshot id and no part of one (at least 4 characters)`);
+    throw invalidArgument(
+      "id",
+      `${JSON.stringify(text)} is no snapshot id and no part of one (at least 4 characters)`,
+      "holdfast history",
+    );
   return text;
 }

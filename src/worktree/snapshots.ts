@@ -70,6 +70,7 @@ export function resolveId(layout: Layout, text: string): string {
       `${text} fits ${found.length} snapshots: ${found.slice(0, 5).join(", ")}`,
       {
         details: { field: "id", found },
+        next: ["holdfast history"],
       },
     );
   return id;

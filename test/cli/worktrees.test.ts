@@ -17,7 +17,7 @@ afterEach(() => scene.close());
 
 describe("TREE-6, CLI-2: snapshots from the command line", () => {
   it("take, look, restore to a new folder and in place, and draw the history", async () => {
-    const first = await scene.data(["snapshot", "-m", "first", "--tag", "v1"]);
+    const first = await scene.data(["snapshot", "-m", "first", "--tag", "v1", "--tag", "v1"]);
     expect(first).toMatchObject({ parent_id: null, worktree_id: "main", note: "first", tags: ["v1"], warnings: [] });
     writeFileSync(payload("b"), "two");
     const second = await scene.data(["snapshot", "main"], { cwd: join(scene.root, "src") });
@@ -46,6 +46,7 @@ describe("TREE-6, CLI-2: snapshots from the command line", () => {
       exit: 64,
       error: { next: ["holdfast worktree add NAME --path DIR"] },
     });
+    expect(await scene.json(["info", "v1"])).toMatchObject({ exit: 64, error: { next: ["holdfast history"] } });
   });
 
   it("CLI-4: exit codes 83, 84, 65, 75, 81, 89", async () => {

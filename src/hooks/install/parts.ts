@@ -118,7 +118,8 @@ for you before you write it, and refuses the write when somebody else has it.
 - Refused? Do not write the file another way. Work on something else, or wait: \`holdfast lock wait path/FILE --wait 2m\`.
   Then read the file again before you change it.
 - Cannot go on? End with the line LOCK_CONTENTION … from the refusal, so that whoever gave you the work can plan anew.
-- Several files that must change together: \`holdfast lock acquire path/A path/B\` first, \`holdfast lock release\` after.
+- Several files that must change together: \`holdfast lock acquire path/A path/B\` first, and after it
+  \`holdfast lock release path/A path/B\`.
 - Work to pick: \`holdfast issue next --claim\`. Who has what: \`holdfast lock list\`.
 - Never end others' locks, approve anything, or change .holdfast/ or holdfast.config.json: that is for people.`;
 

@@ -15,6 +15,9 @@ export interface Parsed {
   readonly rest: readonly string[];
 }
 
+/** Flags that many type as a command: `holdfast help lock acquire`. */
+const ASKED: ReadonlySet<string> = new Set(["help", "version"]);
+
 /** `E_INVALID_ARGUMENT` with the command that shows the help as its next step. */
 export function parse(words: readonly string[], table: readonly CommandRow[]): Parsed {
   const end = words.indexOf("--");
@@ -25,6 +28,7 @@ export function parse(words: readonly string[], table: readonly CommandRow[]): P
   let row: CommandRow | null = null;
   for (let word = before.shift(); word !== undefined; word = before.shift()) {
     if (word.startsWith("-") && word !== "-") takeFlag(word, before, flags, row);
+    else if (row === null && plain.length === 0 && ASKED.has(word)) flags.set(word, true);
     else {
       plain.push(word);
       if (row === null) {
@@ -108,19 +112,17 @@ function unknownCommand(plain: readonly string[], table: readonly CommandRow[]):
   const words = plain.slice(0, 2).join(" ");
   const below = table.filter((row) => row.name.startsWith(`${words} `)).map((row) => row.name.slice(words.length + 1));
   if (below.length > 0) return incomplete(words, below);
-  const meant =
-    nearest(
-      words,
-      table.map((row) => row.name),
-    ) ??
-    nearest(
-      plain[0] ?? "",
-      table.map((row) => row.name),
-    );
-  const hint = meant === null ? "" : `; did you mean ${meant}?`;
+  const [first = ""] = plain;
+  const names = table.map((row) => row.name);
+  const near = nearest(words, names) ?? nearest(first, names);
+  const group = names.some((name) => name.startsWith(`${first} `)) ? `${first} ` : "";
+  // `holdfast acquire`: the group was left out.
+  const without = group === "" ? names.filter((name) => name.endsWith(` ${first}`)) : [];
+  const meant = near === null ? without : [near];
+  const hint = meant.length === 0 ? "" : `; did you mean ${meant.join(", ")}?`;
   return new HoldfastError("E_INVALID_ARGUMENT", `there is no command ${JSON.stringify(words)}${hint}`, {
     details: { field: "command" },
-    next: [meant === null ? "holdfast --help" : `holdfast ${meant} --help`],
+    next: [meant[0] === undefined ? `holdfast ${group}--help` : `holdfast ${meant[0]} --help`],
   });
 }
 

@@ -17,7 +17,7 @@ const PAINTED = /^\[(?:1|2|22|3[1236]|39)m/;
 
 /** Whoever wrote a title or a reason must not draw on the terminal of who reads it: what would is shown, as `␛`. */
 export function harmless(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (letter, at: number) => {
+  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (letter, at: number) => {
     const isMeant =
       "\n\t".includes(letter) ||
       (letter === "\r" && text[at + 1] === "\n") ||

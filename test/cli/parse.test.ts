@@ -42,6 +42,13 @@ describe("words", () => {
     const { row, command, flags } = parse(["lock", "--help"], TABLE);
     expect([row, command, flags.has("help")]).toEqual([null, "lock", true]);
   });
+
+  it("help and version are asked for without dashes, too", () => {
+    for (const word of ["help", "version"]) expect(parse([word], TABLE).flags.has(word)).toBe(true);
+    const { row, flags } = parse(["--json", "help", "lock", "acquire"], TABLE);
+    expect([row?.name, [...flags.keys()]]).toEqual(["lock acquire", ["json", "help"]]);
+    expect(parse(["issue", "add", "help"], TABLE).args.get("TITLE")).toEqual(["help"]);
+  });
 });
 
 describe("CLI-4: usage errors", () => {
@@ -73,6 +80,9 @@ describe("CLI-4: usage errors", () => {
     [["job", "add", "--at", "soon"], "or 15m for that long from now", "holdfast job add --help"],
     [["audit", "list", "--since", "soon"], "or 15m for that long ago", "holdfast audit list --help"],
     [["frobnicate"], "there is no command", "holdfast --help"],
+    [["acquire", "a"], "did you mean lock acquire, lease acquire?", "holdfast lock acquire --help"],
+    [["lock", "get"], 'there is no command "lock get"', "holdfast lock --help"],
+    [["help", "frobnicate"], 'there is no command "frobnicate"', "holdfast --help"],
   ])("%j", (words, message, next) => {
     const error = refusal(...words);
     expect([error.code, error.message.includes(message), error.message]).toEqual([

@@ -236,9 +236,9 @@ describe("CLI-2: one document, whatever happens", () => {
   it.runIf(HAS_TERMINALS)(
     "CLI-5: what others have written does not draw on the terminal (where script is installed)",
     async () => {
-      await scene.data(["issue", "add", "a\u001b[2Jb\u009bc\bd"]);
+      await scene.data(["issue", "add", "a\u001b[2Jb\u009bc\bd\u202ee"]);
       const { stdout } = scene.inShell(`exec script -qec "'$0' '$1' issue list" /dev/null`, []);
-      expect(stdout).toContain("a␛[2Jb\ufffdc␈d");
+      expect(stdout).toContain("a␛[2Jb\ufffdc␈d\ufffde");
       expect((await scene.run(["issue", "list"])).stdout, "elsewhere it is as it is").toContain(
         "a\u001b[2Jb\u009bc\bd",
       );

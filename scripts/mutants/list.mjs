@@ -1451,8 +1451,8 @@ export const MUTANTS = [
     name: "publish-no-replace",
     about: "a folder is renamed over whatever is there",
     file: "src/publish/placement.ts",
-    find: "if (before === undefined) renameSync(stage, path);",
-    replace: "if (before !== null) renameSync(stage, path);",
+    find: "const before = folderAt(path);",
+    replace: "const before = [folderAt(path)].at(1);",
     tests: publishing("publish", "an empty folder"),
   },
   {

@@ -24,8 +24,8 @@ describe("STORE-2: a crash at any instruction leaves the old or the new state", 
   it.each(names.filter((name) => MAIN.test(name)))("%s", async (name) => {
     await sweep(base, scenarioNamed(name));
   });
-  it.each(names.filter((name) => !MAIN.test(name)))("%s, every ninth operation", async (name) => {
-    await sweep(base, scenarioNamed(name), 9);
+  it.each(names.filter((name) => !MAIN.test(name)))("%s, every seventeenth operation", async (name) => {
+    await sweep(base, scenarioNamed(name), 17);
   });
 });
 
@@ -33,7 +33,7 @@ describe("STORE-2: a crash while what a crash left is repaired", () => {
   it.each(["acquire a deep key", "acquire several keys", "release several keys", "steal several keys"])(
     "%s",
     async (name) => {
-      await sweepTwice(base, scenarioNamed(name), 11, 9);
+      await sweepTwice(base, scenarioNamed(name), 17, 13);
     },
   );
 });

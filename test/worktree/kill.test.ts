@@ -4,10 +4,10 @@ import { failEverywhere, killEverywhere, prepareStage, type Verb } from "./sweep
 
 describe("TREE-5, TREE-8: killed at any operation, a verb leaves the old state or the new one", () => {
   it.each([
-    ["snapshot", 19],
-    ["restore-new", 37],
-    ["restore-inplace", 59],
-    ["gc", 11],
+    ["snapshot", 13],
+    ["restore-new", 23],
+    ["restore-inplace", 37],
+    ["gc", 7],
   ] as const satisfies readonly (readonly [Verb, number])[])("%s", { timeout: 600_000 }, async (verb, every) => {
     const stage = await prepareStage(verb);
     expect(await killEverywhere(stage, { every, from: 2 })).toBeGreaterThan(2);

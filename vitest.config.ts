@@ -11,7 +11,7 @@ export default defineConfig({
     // So that a run finds what the run before it found. The soak run looks for more.
     env: { TEST_SEED: "20261115" },
     pool: "forks",
-    // Many tests mostly wait for processes, leases and disks: a third fills the gaps of two cores.
-    maxWorkers: 3,
+    // Many tests mostly wait for processes, leases and disks: two more fill the gaps of two cores.
+    maxWorkers: 4,
   },
 });

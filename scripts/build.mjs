@@ -56,6 +56,24 @@ await build({
   banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
   logLevel: "warning",
 });
+// The page of `holdfast dash`, whole: a browser asks for nothing from anywhere else.
+await build({
+  absWorkingDir: root,
+  entryPoints: [
+    { in: "src/dash/page/main.tsx", out: "page" },
+    { in: "src/dash/page/page.css", out: "page" },
+  ],
+  outdir: "dist/cli/page",
+  bundle: true,
+  minify: true,
+  platform: "browser",
+  format: "esm",
+  target: ["es2022"],
+  tsconfig: "tsconfig.page.json",
+  logLevel: "warning",
+});
+cpSync(`${root}src/dash/page/index.html`, `${root}dist/cli/page/index.html`);
+
 // CommonJS starts faster than an ES module here, by a tenth of the whole.
 writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
 cpSync(`${root}scripts/cli/main.cjs`, `${root}dist/cli/main.js`);

@@ -16,7 +16,16 @@ import { parseArgs } from "node:util";
 import { MUTANTS } from "./mutants/list.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const COPIED = ["package.json", "tsconfig.json", "vitest.config.ts", "scripts/build.mjs", "scripts/cli", "src", "test"];
+const COPIED = [
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.page.json",
+  "vitest.config.ts",
+  "scripts/build.mjs",
+  "scripts/cli",
+  "src",
+  "test",
+];
 const TIME_LIMIT_MS = 180_000;
 /** With a mutant many tests wait for what never comes: they get so many times as long as without it, and at least a minute. */
 const TIMES_AS_LONG = 10;

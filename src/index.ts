@@ -2,8 +2,8 @@ export type { AuditListOptions, AuditTrail, FollowOptions } from "./lease/audit-
 export type { BorrowedLease } from "./lease/borrowed-lease.js";
 export type { DetachedLease } from "./lease/detached-lease.js";
 export type { Duration } from "./lease/duration.js";
-export type { ExplainedHolder, ExplainedWaiter, Explanation, WaitsFor } from "./lease/explain.js";
-export type { Holdfast, ListOptions } from "./lease/holdfast.js";
+export type { ExplainedHolder, ExplainedWaiter, Explanation, Waits, WaitsFor } from "./lease/explain.js";
+export type { Holdfast, ListOptions, WaitsOptions } from "./lease/holdfast.js";
 export type { Lease, LeaseState } from "./lease/lease.js";
 export type { LockStatus, WaiterRecord } from "./lease/lock-status.js";
 export type { AcquireOptions } from "./lease/options.js";

@@ -1,5 +1,6 @@
 // Everything that can be measured, by name. A contestant keeps its files in a folder of its own and offers
 // `take(keys)`, whose result has `release()`, and `close()`.
+import { openBareLine } from "./bare-line.mjs";
 import { openBoardIn } from "./board.mjs";
 import {
   openAtomicCounter,
@@ -32,6 +33,7 @@ const CONTESTANTS = {
   "postgres-advisory": openPostgresAdvisoryLock,
   "postgres-durable-line": openPostgresDurableLine,
   "kernel-lock": openKernelLock,
+  "bare-line": openBareLine,
   publisher: openPublisher,
   "bare-script": openBareScript,
   "document-counter": openDocumentCounter,

@@ -106,7 +106,7 @@ export class BoardReader implements AsyncDisposable {
     const looks = changesOf(
       this.dir,
       () => this.get(known),
-      (issue) => issue.revision,
+      (issue) => JSON.stringify(issue),
       signal,
     );
     for await (const issue of looks) if (isThere(issue)) return issue;

@@ -14,7 +14,7 @@ export function requireNoCycle(id: string, on: string, dependenciesOf: Dependenc
   const cycle = [id, ...way];
   throw new HoldfastError("E_CYCLE", `${id} cannot depend on ${on}: ${shown(cycle)} is a cycle`, {
     details: { cycle },
-    next: cycle.slice(1, -1).length === 0 ? [] : [`holdfast issue dep rm ${cycle.at(-2)} ${cycle.at(-1)}`],
+    next: [id === on ? "holdfast issue list" : `holdfast issue dep rm ${cycle.at(-2)} ${cycle.at(-1)}`],
   });
 }
 

@@ -84,6 +84,7 @@ function resultOf(command: readonly string[], options: CommandOptions, keeper: K
       end(null, null);
     });
     child.once("exit", (code, signal) => {
+      clearTimeout(limit); // It was in time, whoever keeps its output open.
       // Output still in the pipes belongs to it; a grandchild that keeps them open does not keep us waiting.
       const ended = new Promise((closed) => child.once("close", closed));
       // Behind the immediate: a process that slept meanwhile reads what is there before it gives up.

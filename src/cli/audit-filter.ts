@@ -9,6 +9,7 @@ export function filterOf({ flags }: Context): AuditFilter {
   const event = flags.text("event");
   const since = flags.text("since");
   const until = flags.text("until");
+  const text = flags.text("text");
   if (event !== undefined && !AUDIT_EVENTS.includes(event as AuditEvent))
     throw invalidArgument("event", `${event} is none of ${AUDIT_EVENTS.join(", ")}`);
   return {
@@ -17,5 +18,6 @@ export function filterOf({ flags }: Context): AuditFilter {
     ...(event === undefined ? {} : { event: event as AuditEvent }),
     ...(since === undefined ? {} : { since: new Date(since) }),
     ...(until === undefined ? {} : { until: new Date(until) }),
+    ...(text === undefined ? {} : { text }),
   };
 }

@@ -15,6 +15,7 @@ import { HOME } from "../support/home.js";
 import type { TokenFiles } from "../workspace/token-files.js";
 import type { Context } from "./context.js";
 import { tokenAround, tokenFiles } from "./detached.js";
+import { notingOwn } from "./own-grant.js";
 
 export interface OpenBoard {
   readonly board: Board;
@@ -46,7 +47,7 @@ function boardFolder(context: Context): string {
 /**
  * Changes an issue with the claim the caller has on it, if any: the token said, the one around if it holds the issue, or
  * the one kept for this user and owner. A kept one whose claim is over is refused once, so that whoever lost it learns of
- * it, and forgotten.
+ * it, and forgotten; one that is only asked for, by a claim that stands in line, is left alone.
  */
 export async function changing<T>(
   context: Context,
@@ -86,10 +87,11 @@ async function heldToken(
   key: string,
 ): Promise<string | undefined> {
   const around = tokenAround(context);
-  const kept = files.find(key).map((each) => each.lease_token);
+  const found = files.find(key);
+  const kept = found.map((each) => each.lease_token);
   for (const token of around === undefined ? kept : [around, ...kept])
     if (await opens(holdfast, key, token)) return token;
-  return kept[0];
+  return found.find((each) => each.state !== "asked")?.lease_token;
 }
 
 async function opens(holdfast: Holdfast, key: string, token: string): Promise<boolean> {
@@ -102,24 +104,24 @@ async function opens(holdfast: Holdfast, key: string, token: string): Promise<bo
   }
 }
 
-/** Keeps the token of a claim while it is made, and forgets it when it is not. */
+/** Keeps the token of a claim while it is made, and forgets it when it is not; an error alone does not say that it was not. */
 export async function keepingToken<T>(
-  { files }: OpenBoard,
+  { files, holdfast }: OpenBoard,
   claim: (keepToken: (token: string, id: string) => void) => Promise<T & { readonly token?: string }>,
 ): Promise<T & { readonly token?: string }> {
   const kept: { key: string; token: string }[] = [];
-  const forgetAllBut = (token: string | undefined): void => {
-    for (const each of kept) if (each.token !== token) files.forget([each.key], each.token);
-  };
   try {
     const claimed = await claim((token, id) => {
       files.keep([issueKey(id)], token, new Date());
       kept.push({ key: issueKey(id), token });
     });
-    forgetAllBut(claimed.token);
+    for (const { key, token } of kept)
+      if (token === claimed.token) files.noteGiven([key], token);
+      else files.forget([key], token);
     return claimed;
   } catch (error) {
-    forgetAllBut(undefined);
-    throw error;
+    for (const { key, token } of kept)
+      if (!(await opens(holdfast, key, token).catch(() => true))) files.forget([key], token);
+    throw notingOwn(error, holdfast.owner, files);
   }
 }

@@ -1,7 +1,7 @@
 /** A refusal in words: who holds it, where, since when, and for how long still. */
 import type { Contention } from "../lock/contention.js";
 import { where } from "./grants-text.js";
-import { clockTime, secondsSince, span } from "./moments.js";
+import { clockTime, inWords, secondsSince, span } from "./moments.js";
 import { wrap } from "./text.js";
 
 const SHOWN = 4;
@@ -31,10 +31,6 @@ function leaseText(seconds: number): string {
   return seconds > 0 ? `${span(seconds)} left, unless it is renewed` : "over, but it may not be taken yet";
 }
 
-function waitText(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : span(ms / 1000);
-}
-
 /** One line for the message: the details follow below it. */
 export function contentionHeadline(code: string, details: Readonly<Record<string, unknown>>): string | null {
   const contention = details.contention as Contention | undefined;
@@ -42,6 +38,6 @@ export function contentionHeadline(code: string, details: Readonly<Record<string
   // What is in the way is an approval, or a claim on an issue, and the message says so.
   if (details.operation !== undefined || details.issue !== undefined) return null;
   if (code === "E_LOCK_CONFLICT") return `${contention.resource} is not free`;
-  const waitedMs = typeof details.waited_ms === "number" ? ` within ${waitText(details.waited_ms)}` : "";
+  const waitedMs = typeof details.waited_ms === "number" ? ` within ${inWords(details.waited_ms)}` : "";
   return code === "E_LOCK_TIMEOUT" ? `${contention.resource} was not free${waitedMs}` : null;
 }

@@ -1,11 +1,13 @@
 /** What the commands on detached grants share: where tokens come from, and how the outcome is shown. */
-import type { DetachedLease } from "../lease/detached-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { GrantRecord } from "../lock/grant.js";
+import type { Mode } from "../lock/mode.js";
+import { invalidArgument } from "../support/errors.js";
 import { type Reattached, reattachAll, type Tokens } from "../workspace/detached.js";
 import { openTokenFiles, type TokenFiles } from "../workspace/token-files.js";
 import type { Context, Outcome } from "./context.js";
 import { grantTable } from "./grants-text.js";
+import type { Screen } from "./screen.js";
 
 export interface Taken {
   readonly holdfast: Holdfast;
@@ -23,27 +25,21 @@ export function tokenAround({ env }: Context): string | undefined {
 
 /** The detached leases that the keys of this command mean. */
 export async function takeUp(context: Context, keys = context.args("KEY")): Promise<Taken> {
+  const tokens: Tokens = {
+    said: context.flags.text("token"),
+    around: tokenAround(context),
+    fence: context.flags.integer("fence"),
+  };
+  if (tokens.fence !== undefined && tokens.said !== undefined)
+    throw invalidArgument("fence", "leave it out: --token says which grant is meant");
+  if (tokens.fence !== undefined && keys.length > 1) throw invalidArgument("fence", "is for one KEY at a time");
   const holdfast = await context.openHoldfast();
   const files = tokenFiles(context, holdfast);
-  const tokens: Tokens = { said: context.flags.text("token"), around: tokenAround(context) };
   return { holdfast, files, found: await reattachAll(holdfast, files, keys, tokens) };
 }
 
-/** Does the same to each lease, and tells of all grants in the order of the keys. */
-export async function forEachLease(
-  context: Context,
-  verb: string,
-  act: (lease: DetachedLease) => Promise<void>,
-): Promise<Outcome> {
-  const { found } = await takeUp(context);
-  for (const { lease } of found) await act(lease);
-  return grantsOutcome(
-    verb,
-    inOrderOf(
-      context.args("KEY"),
-      found.flatMap(({ lease }) => lease.grants),
-    ),
-  );
+export function grantsOf(found: readonly Reattached[]): GrantRecord[] {
+  return found.flatMap(({ lease }) => lease.grants);
 }
 
 export function inOrderOf(keys: readonly string[], grants: readonly GrantRecord[]): GrantRecord[] {
@@ -52,10 +48,32 @@ export function inOrderOf(keys: readonly string[], grants: readonly GrantRecord[
 
 /** `verb` is for people: what has been done to them. */
 export function grantsOutcome(verb: string, grants: readonly GrantRecord[]): Outcome {
+  return { data: { grants }, text: (screen) => section(verb, grants, screen) };
+}
+
+/** Of locks that were to have another mode. Those that had it before are told apart: nothing was done to them. */
+export function conversionOutcome(
+  verb: string,
+  mode: Mode,
+  before: readonly GrantRecord[],
+  grants: readonly GrantRecord[],
+): Outcome {
+  const had = new Set(before.filter((grant) => grant.mode === mode).map((grant) => grant.lock_id));
+  const same = grants.filter((grant) => had.has(grant.lock_id));
+  const converted = grants.filter((grant) => !had.has(grant.lock_id));
+  const already = same.length === 1 ? `a ${mode} lock already` : `${mode} locks already`;
   return {
     data: { grants },
-    text: (screen) => `${screen.paint("green", verb)}\n${grantTable(grants.map(shown), screen, 2)}`,
+    text: (screen) =>
+      [
+        ...(converted.length === 0 ? [] : [section(verb, converted, screen)]),
+        ...(same.length === 0 ? [] : [section(already, same, screen)]),
+      ].join("\n"),
   };
+}
+
+function section(title: string, grants: readonly GrantRecord[], screen: Screen): string {
+  return `${screen.paint("green", title)}\n${grantTable(grants.map(shown), screen, 2)}`;
 }
 
 /** Secrets are for `--json` alone. */

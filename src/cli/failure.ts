@@ -50,11 +50,11 @@ function failureOf(error: unknown, command: string, words: readonly string[]): r
   return [{ code: "E_INTERNAL", message, retryable: false, details: {}, next }, BUG];
 }
 
-/** The library names its option (`ttl: …`); who typed it knows it as `--ttl`. */
+/** The library names its option (`timeZone: …`); who typed it knows it as `--time-zone`. */
 function asTyped(message: string, { field }: Failure["details"], words: readonly string[]): string {
-  const flag = `--${field}`;
+  const flag = `--${String(field).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   const isTyped = words.some((word) => word === flag || word.startsWith(`${flag}=`));
-  return isTyped && message.startsWith(`${field}: `) ? `--${message}` : message;
+  return isTyped && message.startsWith(`${field}: `) ? flag + message.slice(String(field).length) : message;
 }
 
 function textOf({ code, message, details, next }: Failure, screen: Screen, words: readonly string[]): string {

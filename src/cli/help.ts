@@ -7,10 +7,13 @@ import type { Screen } from "./screen.js";
 import { columns, wrap, wrapWords } from "./text.js";
 
 export function version(): Outcome {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    version: string;
-  };
+  const version = packageVersion();
   return { data: { version }, text: () => version };
+}
+
+export function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 export function help({ row, command }: Parsed, table: readonly CommandRow[]): Outcome {

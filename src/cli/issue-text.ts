@@ -2,6 +2,7 @@
 import type { Gate, Issue, IssueSummary } from "../board/board.js";
 import type { Outcome } from "./context.js";
 import { type Column, grid } from "./grid.js";
+import { span } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { columns, quoted } from "./text.js";
 
@@ -66,7 +67,7 @@ export function issueOutcome(verb: string, issue: Issue): Outcome {
 const GATES: readonly Column<Gate>[] = [
   { title: "GATE", cell: (gate) => gate.name },
   { title: "KIND", cell: (gate) => gate.kind },
-  { title: "LIMIT", cell: (gate) => (gate.command === null ? "" : `${gate.timeout_s}s`), align: "right", drop: 2 },
+  { title: "LIMIT", cell: (gate) => (gate.command === null ? "" : span(gate.timeout_s)), align: "right", drop: 2 },
   { title: "COMMAND", cell: (gate) => gate.command?.map(quoted).join(" ") ?? "", least: 12 },
   { title: "ABOUT", cell: (gate) => gate.description, drop: 3, least: 8, isProse: true },
 ];

@@ -10,6 +10,11 @@ export function span(seconds: number): string {
   return minutes % 60 === 0 || hours >= 24 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
 }
 
+/** The same of milliseconds, for what may be shorter than a second: `500 ms`. */
+export function inWords(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : span(ms / 1000);
+}
+
 /** `17:40:12`, with the date when it is not today's. */
 export function clockTime(iso: string, now = new Date()): string {
   const at = new Date(iso);

@@ -1,11 +1,29 @@
 /** What to type next. The library speaks of calls; a person at a prompt needs a command. */
 import { ERRORS, type HoldfastError } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
+import { ownSteps } from "./own-grant.js";
 import { quoted } from "./text.js";
 
 const WAIT_LONGER = "2m";
+/** For the end of work: ten minutes are what one waits for it anyway. */
+const MUCH_LONGER = "1h";
+const AROUND = ["--root", "--store", "--owner"] as const;
+/** Commands that only look, and the one that is for a person when an agent was refused: who acts does not matter, or is another. */
+const ANYBODYS = /^holdfast (explain|history|\S+ (status|list|show|wait|break))\b/;
 
+/** A step that leaves out the workspace, store or owner that was typed would be about another one. */
 export function nextSteps(error: HoldfastError, command: string, words: readonly string[]): readonly string[] {
+  const typed = typedAround(words);
+  return steps(error, command, words).map((step) => {
+    if (!step.startsWith("holdfast ") || step.endsWith(" --help")) return step;
+    const missing = typed.filter(
+      ([flag]) => !step.includes(` ${flag}`) && !(flag === "--owner" && ANYBODYS.test(step)),
+    );
+    return ["holdfast", ...missing.flat().map(quoted), step.slice("holdfast ".length)].join(" ");
+  });
+}
+
+function steps(error: HoldfastError, command: string, words: readonly string[]): readonly string[] {
   // A folder is no key, and its errors know the commands.
   if (command.startsWith("deliverable ") && error.code !== "E_INVALID_ARGUMENT") return error.next;
   const named = keyOf(error);
@@ -13,8 +31,10 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
   switch (error.code) {
     case "E_LOCK_CONFLICT":
     case "E_LOCK_TIMEOUT":
+      if (named === null && error.details.waited_ms !== undefined)
+        return [`holdfast ${again(words, MUCH_LONGER)}`, ...error.next];
       if (named === null || namesCommands(error)) return error.next;
-      return takesWait(command) ? [`holdfast ${again(words)}`, `holdfast explain ${key}`] : [`holdfast explain ${key}`];
+      return contended(error, command, words, key);
     case "E_LOCK_EXPIRED":
       return namesCommands(error)
         ? error.next
@@ -24,6 +44,8 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     case "E_FENCING_MISMATCH":
       return ["Stop writing: somebody else has taken over.", `holdfast explain ${key}`];
     case "E_INVALID_ARGUMENT":
+      if (Array.isArray(error.details.fencing_tokens) && command.startsWith("lock "))
+        return error.details.fencing_tokens.map((fence) => `holdfast ${command} ${key} --fence ${fence}`);
       return namesCommands(error)
         ? error.next
         : [...keyOfFile(error, words), `holdfast ${command} --help`.replace("  ", " ")];
@@ -36,6 +58,16 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     default:
       return error.next;
   }
+}
+
+function contended(
+  { details }: HoldfastError,
+  command: string,
+  words: readonly string[],
+  key: string,
+): readonly string[] {
+  const steps = [...(takesWait(command) ? [`holdfast ${again(words)}`] : []), `holdfast explain ${key}`];
+  return typeof details.yours === "string" ? ownSteps(details.yours, steps) : steps;
 }
 
 function namesCommands({ next }: HoldfastError): boolean {
@@ -61,8 +93,19 @@ function keyOf({ details }: HoldfastError): string | null {
   return typeof resource === "string" ? resource : null;
 }
 
+/** The flags of every command that say where and who, with their values. */
+function typedAround(words: readonly string[]): readonly (readonly [flag: string, value: string])[] {
+  const before = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+  return AROUND.flatMap((flag) => {
+    const at = before.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+    const word = before[at];
+    const value = word === flag ? before[at + 1] : word?.slice(flag.length + 1);
+    return value === undefined ? [] : [[flag, withoutPassword(value)] as const];
+  });
+}
+
 /** The same command with a longer wait. */
-function again(words: readonly string[]): string {
+function again(words: readonly string[], wait = WAIT_LONGER): string {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   const kept: string[] = [];
   for (let at = 0; at < end; at++) {
@@ -70,7 +113,7 @@ function again(words: readonly string[]): string {
     if (word === "--wait") at++;
     else if (!word.startsWith("--wait=") && word !== "--json") kept.push(word);
   }
-  return [...kept, "--wait", WAIT_LONGER, ...words.slice(end)].map(quoted).join(" ");
+  return [...kept, "--wait", wait, ...words.slice(end)].map(quoted).join(" ");
 }
 
 function shown(word: string): string {

@@ -101,11 +101,12 @@ function checkWord(row: CommandRow, { name, choices }: ArgumentRow, word: string
 
 function unknownFlag(word: string, row: CommandRow | null, known: readonly FlagRow[]): HoldfastError {
   const name = word.split("=", 1)[0] ?? word;
-  const meant = nearest(
-    name,
-    known.map((flag) => `--${flag.name}`),
-  );
-  return usage(row, name, `there is no such flag${meant === null ? "" : `; did you mean ${meant}?`}`);
+  const flags = known.map((flag) => `--${flag.name}`);
+  // `--gate` for `--add-gate`: a part of its name is nearer than any other word of its length.
+  const whole = flags.filter((flag) => flag.endsWith(name.replace(/^-+/, "-")));
+  const near = nearest(name, flags);
+  const meant = whole.length > 0 ? whole : near === null ? [] : [near];
+  return usage(row, name, `there is no such flag${meant.length === 0 ? "" : `; did you mean ${meant.join(", ")}?`}`);
 }
 
 function unknownCommand(plain: readonly string[], table: readonly CommandRow[]): HoldfastError {
@@ -118,12 +119,21 @@ function unknownCommand(plain: readonly string[], table: readonly CommandRow[]):
   const group = names.some((name) => name.startsWith(`${first} `)) ? `${first} ` : "";
   // `holdfast acquire`: the group was left out.
   const without = group === "" ? names.filter((name) => name.endsWith(` ${first}`)) : [];
-  const meant = near === null ? without : [near];
+  const meant = near !== null ? [near] : without.length > 0 || group !== "" ? without : nearestGroup(first, names);
   const hint = meant.length === 0 ? "" : `; did you mean ${meant.join(", ")}?`;
   return new HoldfastError("E_INVALID_ARGUMENT", `there is no command ${JSON.stringify(words)}${hint}`, {
     details: { field: "command" },
     next: [meant[0] === undefined ? `holdfast ${group}--help` : `holdfast ${meant[0]} --help`],
   });
+}
+
+/** `holdfast lok`: no command is near, but the first word of some is. */
+function nearestGroup(first: string, names: readonly string[]): readonly string[] {
+  const group = nearest(
+    first,
+    names.flatMap((name) => (name.includes(" ") ? name.split(" ").slice(0, 1) : [])),
+  );
+  return group === null ? [] : [group];
 }
 
 /** Only a group was named. */

@@ -80,7 +80,7 @@ export const GLOBAL_FLAGS: readonly FlagRow[] = [
     help: "who acts, such as agent:7; else HOLDFAST_OWNER, else user:NAME@HOST",
   },
   { name: "json", type: "boolean", help: "exactly one JSON document on stdout, also for errors" },
-  { name: "quiet", type: "boolean", short: "q", help: "no words, only the exit code (and --json)" },
+  { name: "quiet", type: "boolean", short: "q", help: "no words but those of an error (and --json)" },
   { name: "no-color", type: "boolean", help: "no colours; so does NO_COLOR" },
   { name: "help", type: "boolean", short: "h", help: "what a command does" },
   { name: "version", type: "boolean", help: "which version this is" },

@@ -9,21 +9,19 @@ import { acquireDetached, tokensAround } from "../workspace/detached.js";
 import type { Context, Outcome } from "./context.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";
-import { isTerminal } from "./standard-streams.js";
-
-/** A wait shorter than this needs no word. */
-const SILENT_MS = 400;
+import { notingOwn } from "./own-grant.js";
+import { tellingLater } from "./telling-later.js";
+import { count } from "./text.js";
 
 export async function take(context: Context, how: "acquire" | "steal"): Promise<Outcome> {
   const holdfast = await context.openHoldfast();
   const keys = context.args("KEY");
   const options = { ...requestOf(context), ...(how === "acquire" ? await claimOf(context, holdfast) : {}) };
-  const lease = await tellingOfTheWait(
-    context,
-    holdfast,
-    keys,
-    acquireDetached(how, holdfast, tokenFiles(context, holdfast), keys, options),
-  );
+  const files = tokenFiles(context, holdfast);
+  const asked = acquireDetached(how, holdfast, files, keys, options);
+  const lease = await tellingOfTheWait(context, holdfast, keys, asked).catch((error: unknown) => {
+    throw notingOwn(error, holdfast.owner, files);
+  });
   const grants = lease.grants.map((grant) => ({ ...grant, lease_token: lease.token }));
   const outcome = grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
   return { ...outcome, notes: keys.flatMap((key) => remarkOn(context, key)) };
@@ -70,29 +68,25 @@ async function claimOf(context: Context, holdfast: Holdfast): Promise<AcquireOpt
 }
 
 /** On a terminal, whoever waits is told for whom. */
-export async function tellingOfTheWait<T>(
+export function tellingOfTheWait<T>(
   { screen }: Context,
   holdfast: Holdfast,
   keys: readonly string[],
   work: Promise<T>,
 ): Promise<T> {
-  if (screen.json || screen.quiet || !isTerminal(2)) return work;
-  const timer = setTimeout(() => {
-    void tellWhoIsThere(holdfast, keys).then(screen.say, () => undefined);
-  }, SILENT_MS);
-  try {
-    return await work;
-  } finally {
-    clearTimeout(timer);
-  }
+  return tellingLater(screen, () => whoIsThere(holdfast, keys), work);
 }
 
-async function tellWhoIsThere(holdfast: Holdfast, keys: readonly string[]): Promise<string> {
+async function whoIsThere(holdfast: Holdfast, keys: readonly string[]): Promise<string> {
   for (const key of keys) {
     const { holders, line } = await holdfast.explain(key);
     const [first] = holders;
     if (first !== undefined)
-      return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left, ${Math.max(0, line.length - 1)} others in line (Ctrl-C stops)`;
+      return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left${inLine(line.length - 1)} (Ctrl-C stops)`;
   }
   return `waiting for ${keys.join(", ")} (Ctrl-C stops)`;
+}
+
+function inLine(others: number): string {
+  return others > 0 ? `, ${count(others, "other")} in line` : "";
 }

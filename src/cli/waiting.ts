@@ -1,14 +1,15 @@
-/** Waiting on the board, bounded: `--wait`, ten minutes unless said otherwise. */
+/** Waiting for issues, gates and jobs, bounded: `--wait`, ten minutes unless said otherwise. */
 import { parseDuration } from "../lease/duration.js";
 import { HoldfastError } from "../support/errors.js";
 import type { Context } from "./context.js";
+import { inWords } from "./moments.js";
 
 const DEFAULT_WAIT = "10m";
 
-/** `E_LOCK_TIMEOUT` when the time is up; what Ctrl-C gives otherwise. */
+/** `late` is the sentence for when the time was up, and `look` the command that shows why: `E_LOCK_TIMEOUT`. */
 export async function waitingFor<T>(
   context: Context,
-  what: string,
+  { late, look }: { readonly late: string; readonly look: string },
   wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const text = context.flags.text("wait") ?? DEFAULT_WAIT;
@@ -18,8 +19,7 @@ export async function waitingFor<T>(
     return await wait(AbortSignal.any([context.signal, over]));
   } catch (error) {
     if (!over.aborted || error !== over.reason) throw error;
-    throw new HoldfastError("E_LOCK_TIMEOUT", `${what} did not come within ${text}`, {
-      next: ["Wait longer with --wait."],
-    });
+    const message = `${late} within ${inWords(ms)}`;
+    throw new HoldfastError("E_LOCK_TIMEOUT", message, { details: { waited_ms: ms }, next: [look] });
   }
 }

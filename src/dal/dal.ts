@@ -11,7 +11,7 @@
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
-import { alone, parseLimit, transactionsOf } from "../lease/transaction.js";
+import { alone, assertOutside, parseLimit, transactionsOf } from "../lease/transaction.js";
 import { type Key, parseKey } from "../lock/key.js";
 import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
 import { openForeignRows } from "../store/open.js";
@@ -53,6 +53,7 @@ export class Dal {
 
   /** One transaction under a write lease that covers the resource. `E_LOCK_NOT_HELD` before any statement runs. */
   async write<T>(lease: Lease, resource: string, body: (sql: Sql) => T | Promise<T>): Promise<T> {
+    assertOutside();
     const grant = await coveringGrant(lease, parseKey(resource), "write");
     const foreign = this.#foreign;
     if (foreign === null) return lease.transaction(body, { maxTransactionMs: this.#limitMs });
@@ -66,6 +67,7 @@ export class Dal {
     body: (sql: Sql) => T | Promise<T>,
     { snapshot = false }: ReadOptions = {},
   ): Promise<T> {
+    assertOutside();
     await this.#mayRead(lease, parseKey(resource));
     const rows = this.#foreign ?? transactionsOf(lease.seat.store);
     return alone(() => rows.read(body, snapshot, this.#limitMs));

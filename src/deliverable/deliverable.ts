@@ -23,7 +23,7 @@ import type { LogLine } from "./log.js";
 import { boundTo, newRecord } from "./new-record.js";
 import { identityOf, type Places, placesIn } from "./places.js";
 import { type DeliverableRecord, type FoundLock, publicPart, type StoredRecord } from "./record.js";
-import { corrupt, inTheWay, lapsed, notHeld, notTold } from "./refusals.js";
+import { corrupt, heldByNobody, inTheWay, lapsed, notHeld, notTold } from "./refusals.js";
 import { removeOwnFiles } from "./remove-own-files.js";
 import { inRoom, type Room, readContent } from "./room.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
@@ -148,7 +148,7 @@ export class Deliverable {
     if (!terminate) identityOf(this.#places);
     await this.#inRoom((room) => {
       const isFree = room.content().kind === "free";
-      if (isFree && !terminate) throw notHeld(this.folder, "nobody holds it");
+      if (isFree && !terminate) throw heldByNobody(this.folder);
       const held = isFree ? null : this.#own(room, token).record;
       const fence = terminate ? room.mint() : (held?.fencing_token ?? 0);
       const line = this.#line(room, terminate ? "terminated" : "unlocked", fence, held?.lock_id ?? null);
@@ -197,7 +197,7 @@ export class Deliverable {
     if (content.kind === "free") return null;
     if (content.kind === "corrupt") throw corrupt(this.#places, content.why);
     const recovery = mayRecover(this.#places, content.lock, room.now);
-    if (recovery === null) throw inTheWay(this.#places, content.lock, room.now);
+    if (recovery === null) throw inTheWay(this.#places, content.lock, room.now, this.#isKeptFor(content.lock));
     return staleBecause(content.lock, recovery);
   }
 
@@ -219,9 +219,13 @@ export class Deliverable {
     );
   }
 
+  #isKeptFor({ record }: FoundLock): boolean {
+    return record.holder === this.holder && keptToken(this.#places, record.lock_id) !== null;
+  }
+
   #own(room: Room, token: string | undefined): FoundLock {
     const content = room.content();
-    if (content.kind === "free") throw notHeld(this.folder, "nobody holds it");
+    if (content.kind === "free") throw heldByNobody(this.folder);
     if (content.kind === "corrupt") throw corrupt(this.#places, content.why);
     const { record, grant } = content.lock;
     const shown = token ?? (record.holder === this.holder ? keptToken(this.#places, record.lock_id) : null);

@@ -7,7 +7,7 @@ import type { Instant } from "../lock/time.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { lifeBehind } from "../support/life.js";
 import { namesIn } from "../support/names-in.js";
-import { lifeOfFile, probeLife } from "../support/proof-of-life.js";
+import { lifeOfAny, lifeOfFile, probeLife } from "../support/proof-of-life.js";
 import type { Places } from "./places.js";
 import type { FoundLock } from "./record.js";
 
@@ -29,7 +29,7 @@ export function mayRecover(places: Places, { grant }: FoundLock, now: Instant): 
 export function provenAlive({ alive }: Places): readonly string[] {
   return namesIn(alive).flatMap((name) => {
     const path = join(alive, name);
-    return lifeOfFile(path) === "alive" ? [aboutIn(path)] : [];
+    return lifeOfAny(path) === "alive" ? [aboutIn(path)] : [];
   });
 }
 

@@ -6,8 +6,15 @@ import { lifeOf } from "./life.js";
 import type { Places } from "./places.js";
 import type { FoundLock } from "./record.js";
 
-/** `E_LOCK_CONFLICT` with the report of contention. */
-export function inTheWay(places: Places, { record, grant, isCopy }: FoundLock, now: Instant): HoldfastError {
+const REPORT = "Do not write; report the contention.";
+
+/** `E_LOCK_CONFLICT` with the report of contention. `isOwn`: the token of the lock in the way is kept for whoever asks. */
+export function inTheWay(
+  places: Places,
+  { record, grant, isCopy }: FoundLock,
+  now: Instant,
+  isOwn = false,
+): HoldfastError {
   const seconds = remainingSeconds(grant.renewedAt, grant.leaseMs, now);
   const contention = {
     ...contentionReport(grant.resource, [grant], [], now),
@@ -18,7 +25,7 @@ export function inTheWay(places: Places, { record, grant, isCopy }: FoundLock, n
   const recover = `holdfast deliverable recover ${places.folder}`;
   const next = isCopy
     ? [recover]
-    : [`holdfast deliverable status ${places.folder}`, "Do not write; report the contention."];
+    : [`holdfast deliverable status ${places.folder}`, ...(isOwn ? ownSteps(places) : [REPORT])];
   return new HoldfastError(
     "E_LOCK_CONFLICT",
     `${places.folder} is locked by ${record.holder} (${who}) since ${record.acquired}, for another ${seconds} s at most`,
@@ -27,6 +34,12 @@ export function inTheWay(places: Places, { record, grant, isCopy }: FoundLock, n
       next,
     },
   );
+}
+
+/** Another process of the same name may have locked it, so it is not simply given again. */
+function ownSteps({ folder }: Places): readonly string[] {
+  const first = "It was locked under your own name. If you did, it is yours already:";
+  return [first, `holdfast deliverable renew ${folder}`, "If not, do not write; report the contention."];
 }
 
 /** `E_STORE_CORRUPT`: only `recover` ends such a lock. */
@@ -42,6 +55,14 @@ export function lapsed(folder: string): HoldfastError {
   return new HoldfastError("E_LOCK_EXPIRED", `the lease on ${folder} ended, and it may have changed since`, {
     details: { path: folder },
     next: [`holdfast deliverable lock ${folder}`, "Look at what is there now, then go on."],
+  });
+}
+
+/** `E_LOCK_NOT_HELD` of a folder that is free. */
+export function heldByNobody(folder: string): HoldfastError {
+  return new HoldfastError("E_LOCK_NOT_HELD", `${folder} is not locked: nobody holds it`, {
+    details: { path: folder },
+    next: [`holdfast deliverable status ${folder}`, `holdfast deliverable lock ${folder}`],
   });
 }
 

@@ -53,11 +53,12 @@ const PATIENCE_MS = 30_000;
 /** Takes the guard, settles what a crash left, runs `body` and leaves. `E_NOT_FOUND`, `E_IO`, `E_STORE_UNAVAILABLE` */
 export async function inRoom<T>(places: Places, clock: () => Instant, body: (room: Room) => T): Promise<T> {
   for (let tries = 1; ; tries += 1) {
-    const folder = identityOf(places);
+    identityOf(places); // Where there is no folder none is made.
     try {
       const guard = await enter(places);
       try {
-        const room = new Room(places, folder, clock());
+        // Only now: while the guard was awaited another folder may have taken the place of the first.
+        const room = new Room(places, identityOf(places), clock());
         room.settle();
         return body(room);
       } finally {

@@ -155,7 +155,7 @@ export class Documents implements AsyncDisposable {
     return changesOf(
       this.dir,
       () => this.get<V>(id),
-      (document) => document?.revision ?? 0,
+      (document) => JSON.stringify(document),
       signal,
     );
   }

@@ -8,7 +8,10 @@ import { privateFolder } from "./names.js";
 
 const POLL_MS = 500;
 
-/** What `look` sees, at once and whenever its mark changes, until the signal aborts. */
+/**
+ * What `look` sees, at once and whenever its mark changes, until the signal aborts. A revision is no mark: a document that was
+ * removed and made anew, or that git has brought, may have the one that was seen before.
+ */
 export async function* changesOf<T>(
   dir: string,
   look: () => Promise<T>,

@@ -10,6 +10,7 @@ import type { Lease } from "../lease/lease.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { fittingKey } from "../lock/path-key.js";
 import { isHoldfastError } from "../support/errors.js";
+import { isAbandoned } from "../workspace/detached.js";
 import { digest, type FoundToken, openTokenFiles } from "../workspace/token-files.js";
 
 /** The whole tree of files. */
@@ -61,7 +62,10 @@ async function whileNotLent(place: Lender, lent: Key, tokens: readonly FoundToke
   return released;
 }
 
-/** One, or none when it was over already or something nests in it still. */
+/**
+ * One, or none when it was over already or something nests in it still. What is only asked for is left alone: a hook of the
+ * same run may stand in line with it, and finds what it is given by nothing else.
+ */
 async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise<number> {
   const files = openTokenFiles(env, holdfast.storeUrl, kept.owner);
   try {
@@ -71,7 +75,8 @@ async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_ORDER")) return 0;
     if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
-    files.forget([kept.resource], kept.lease_token);
+    if (kept.state !== "asked" || isAbandoned(kept, holdfast.home.clock().wallMs))
+      files.forget([kept.resource], kept.lease_token);
     return 0;
   }
 }

@@ -12,10 +12,12 @@
  *      those who work for one run exclude each other, and the lender itself, which looks there before it writes. That counts
  *      once it has looked again: the lender may have given the file back meanwhile.
  *   4. What the agent has taken through its own MCP server is lent to it in the same way: the hook has no token of it.
- *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held.
+ *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held; also
+ *      while it stands in line (unless-changed.ts).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { AcquireOptions } from "../lease/options.js";
+import { type AcquireOptions, parseWait } from "../lease/options.js";
 import { findHeld } from "../lease/presented.js";
 import { contentionReport } from "../lock/contention.js";
 import type { Grant } from "../lock/grant.js";
@@ -25,11 +27,13 @@ import { remainingMs } from "../lock/time.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import { lifeOfProcess } from "../support/machine.js";
+import { sleep } from "../support/sleep.js";
 import { acquireDetached } from "../workspace/detached.js";
 import { allTokens, type FoundToken, openTokenFiles, type TokenFiles, tokensOf } from "../workspace/token-files.js";
 import { FILES, giveBack, isLentKey, lentKey } from "./lending.js";
 import { isServerOf } from "./own-server.js";
 import { isRunName, isSubAgent, type Run } from "./run.js";
+import { unlessChanged } from "./unless-changed.js";
 
 export interface RunPlace {
   /** Opened in the run's name. */
@@ -46,6 +50,9 @@ export interface RunPlace {
 
 /** A sibling hook may be half-way through the same request. */
 const LOOKS = 5;
+/** How long a sibling hook may be in the way that passes over the whole tree, as this one does. */
+const PASSING_MS = 2_000;
+const LOOK_AGAIN_MS = 20;
 const RENEW_BELOW = 2 / 3;
 
 export class RunLocks {
@@ -59,22 +66,43 @@ export class RunLocks {
 
   /** `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention report when somebody else has one of them. */
   async hold(keys: readonly Key[]): Promise<void> {
-    for (let look = 1; look <= LOOKS; look++) {
-      const { missing, presenting } = await this.#whatIsMissing(withoutCovered(keys));
+    const wanted = withoutCovered(keys);
+    const until = performance.now() + parseWait(this.#place.wait ?? 0);
+    for (let looks = LOOKS; looks > 0; ) {
+      const found = await this.#whatIsMissing(wanted);
+      const { missing, presenting } = found;
       if (missing.length === 0) return;
       if (missing.length > MAX_KEYS) throw tooMany(missing.length);
+      const request = { presenting, wait: leftUntil(until), metadata: { hook: this.#place.run.owner } };
       try {
-        await this.#acquire(missing, { presenting, metadata: { hook: this.#place.run.owner } });
+        const lease = await unlessChanged(
+          async () => isDeepStrictEqual(await this.#whatIsMissing(wanted), found),
+          (signal) => this.#acquire(missing, { ...request, signal }),
+        );
+        if (lease === null) continue; // That took time, of which there is only so much.
         if (!missing.some(isLentKey)) return;
       } catch (error) {
-        if (look === LOOKS || !(await this.#mayHaveChanged(error))) throw error;
+        if (looks === 1 || !(await this.#mayHaveChanged(error))) throw error;
       }
+      looks -= 1;
     }
     throw this.#conflict(keys[0] ?? FILES, []);
   }
 
-  /** Nobody else may hold anything in the tree right now: what comes changes files that it does not name. */
+  /**
+   * Nobody else may hold anything in the tree right now: what comes changes files that it does not name. The lock is this
+   * process's own and gone in a moment, so a sibling that does the same is not in the way for long.
+   */
   async holdNothingElse(tree: Key): Promise<void> {
+    for (const until = performance.now() + PASSING_MS; ; await sleep(LOOK_AGAIN_MS))
+      try {
+        return await this.#passOver(tree);
+      } catch (error) {
+        if (performance.now() > until || !(await this.#mayHaveChanged(error))) throw error;
+      }
+  }
+
+  async #passOver(tree: Key): Promise<void> {
     const own = this.#tokens();
     const held = new Set((await this.#held(own)).map((each) => each.tokenHash));
     for (const lender of [this.#place.run.owner, ...this.#lenders()]) {
@@ -84,9 +112,7 @@ export class RunLocks {
     const presenting = [...new Set(own.map((each) => each.lease_token))].filter((each) =>
       held.has(hashLeaseToken(each)),
     );
-    const lease = await this.#acquire([tree], { presenting });
-    await lease.release();
-    this.#files.forget([tree], lease.token);
+    await using _passing = await this.#place.holdfast.acquire(tree, { presenting, wait: this.#place.wait ?? 0 });
   }
 
   /**
@@ -198,10 +224,9 @@ export class RunLocks {
   }
 
   #acquire(keys: readonly Key[], options: AcquireOptions) {
-    const { holdfast, pid, ttl, wait } = this.#place;
+    const { holdfast, pid, ttl } = this.#place;
     return acquireDetached("acquire", holdfast, this.#files, keys, {
       ...options,
-      wait: wait ?? 0,
       ...(pid === null ? {} : { pid }),
       ...(ttl === undefined ? {} : { ttl }),
     });
@@ -210,7 +235,7 @@ export class RunLocks {
   /** Whether looking again may find something else: a token that was just given back, or a sibling's fresh grant. */
   async #mayHaveChanged(error: unknown): Promise<boolean> {
     if (isHoldfastError(error, "E_LOCK_NOT_HELD")) return true;
-    if (!(error instanceof HoldfastError) || error.code !== "E_LOCK_CONFLICT") return false;
+    if (!isHoldfastError(error, "E_LOCK_CONFLICT") && !isHoldfastError(error, "E_LOCK_TIMEOUT")) return false;
     const contention = error.details.contention as { holders?: readonly { owner: string }[] } | undefined;
     return contention?.holders?.some(({ owner }) => owner === this.#place.run.owner) ?? false;
   }
@@ -243,6 +268,10 @@ export class RunLocks {
     const { holdfast, env } = this.#place;
     return owners.flatMap((owner) => tokensOf(env, holdfast.storeUrl, owner)).filter(isOfFiles);
   }
+}
+
+function leftUntil(ms: number): number {
+  return Math.max(0, Math.floor(ms - performance.now()));
 }
 
 function isOfFiles({ resource }: FoundToken): boolean {

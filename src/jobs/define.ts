@@ -218,6 +218,9 @@ export function parsePage(page: JobPage): JobPage {
     throw invalidArgument("state", `one of ${JOB_STATES.join(", ")}`);
   if (page.limit !== undefined) whole(page.limit, "limit", 1, MOST_JOBS);
   if (page.after !== undefined) whole(page.after, "after", 0, Number.MAX_SAFE_INTEGER);
+  if (page.before !== undefined) whole(page.before, "before", 1, Number.MAX_SAFE_INTEGER);
+  if (page.before !== undefined && page.after !== undefined)
+    throw invalidArgument("before", "is not for use with after");
   return page;
 }
 

@@ -2,7 +2,7 @@
 import { type Duration, parseDuration } from "../lease/duration.js";
 import { invalidArgument } from "../support/errors.js";
 
-const END_STATES = ["done", "failed", "cancelled"] as const;
+export const END_STATES = ["done", "failed", "cancelled"] as const;
 export type EndState = (typeof END_STATES)[number];
 
 /** Null keeps them for good; what is left out stays as it is. */

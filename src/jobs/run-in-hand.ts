@@ -46,6 +46,8 @@ export class RunInHand {
   #trustedUntil: number;
   /** The process group it runs in, if it has one of its own. */
   #group: number | undefined;
+  /** It has ended by itself, and only its last words are missing. */
+  #isOver = false;
   readonly #hands: Hands;
 
   constructor(run: JobRun, kind: Kind | undefined, askedAt: number, hands: Hands) {
@@ -60,6 +62,17 @@ export class RunInHand {
     this.#trustedUntil = askedAt + this.run.leaseMs;
     if (this.progress === told) this.progress = undefined;
     if (this.#group !== undefined) this.#hands.keeper.keep(this.#group, this.#leftMs);
+  }
+
+  /** It was not heard of in time, or lost a lock. */
+  lose(): void {
+    const why = "this run was not heard of in time, or lost a lock";
+    this.#endUnlessOver(new HoldfastError("E_LOCK_NOT_HELD", `job ${this.run.job.id}: ${why}`));
+  }
+
+  /** For want of time: what has ended in time, and is only heard of now, is settled as what it is. */
+  #endUnlessOver(reason: HoldfastError): void {
+    if (!this.#isOver) this.ended.abort(reason);
   }
 
   /** No beat got through for a whole lease. */
@@ -78,7 +91,10 @@ export class RunInHand {
       this.#group = child.pid;
       return child;
     },
-    over: (pid) => {
+    over: (pid, killedBy) => {
+      // That was the keeper.
+      if (killedBy === "SIGKILL" && this.isLapsed) this.lose();
+      this.#isOver = true;
       this.#group = undefined;
       this.#hands.keeper.drop(pid);
     },
@@ -86,7 +102,8 @@ export class RunInHand {
 
   async #perform({ handler }: Kind): Promise<void> {
     const { timeout_ms: limitMs } = this.run.job;
-    const limit = limitMs === null ? undefined : setTimeout(() => this.ended.abort(timedOut(limitMs)), limitMs);
+    const late = (): void => this.#endUnlessOver(timedOut(limitMs ?? 0));
+    const limit = limitMs === null ? undefined : setTimeout(late, limitMs);
     const own: ((sql: Sql) => unknown)[] = [];
     let ending: Ending;
     try {

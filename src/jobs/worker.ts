@@ -10,15 +10,16 @@ import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../lease/duration.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import type { Scripts } from "../store/contract.js";
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { invalidArgument } from "../support/errors.js";
 import { Keeper } from "../support/keeper.js";
 import { newLeaseToken } from "../support/lease-token.js";
 import { sleep } from "../support/sleep.js";
+import { CautiousCalendar } from "./cautious-calendar.js";
 import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./run-in-hand.js";
 import { type Ride, Settler } from "./settler.js";
-import { prune } from "./steps/prune.js";
+import { lookAtCalendar, prune } from "./steps/prune.js";
 import { beat } from "./steps/settle.js";
 import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./steps/turn.js";
 
@@ -90,7 +91,17 @@ export function startWorker(
     isWoken = false;
     const has = [...[...kinds.keys()].map(kindLabel), ...labels];
     return {
-      turn: { worker: name, node, has, concurrency, room, leaseMs, party, newToken: newLeaseToken },
+      turn: {
+        worker: name,
+        node,
+        has,
+        concurrency,
+        room,
+        leaseMs,
+        inHand: [...inHand].map(({ run }) => run.job.id),
+        party,
+        newToken: newLeaseToken,
+      },
       over(taken) {
         turning = null;
         for (const run of taken?.runs ?? []) {
@@ -136,7 +147,7 @@ export function startWorker(
     const pulses = all.length === 0 ? [] : await scripts.run(() => beat(beats), { durable: false });
     for (const [at, each] of all.entries()) {
       const pulse = pulses[at];
-      if (pulse === "lost") each.ended.abort(lost(each));
+      if (pulse === "lost") each.lose();
       else each.kept(askedAt, beats[at]?.progress);
       if (pulse === "cancelling") each.ended.abort(new Cancelled(`job ${each.run.job.id} was cancelled`));
     }
@@ -151,7 +162,7 @@ export function startWorker(
 
   let isBeating = false;
   const beats = setInterval(() => {
-    for (const each of inHand) if (each.isLapsed) each.ended.abort(lost(each));
+    for (const each of inHand) if (each.isLapsed) each.lose();
     if (isBeating) return;
     isBeating = true;
     void keep()
@@ -178,13 +189,20 @@ export function startWorker(
   };
 
   let isFirst = true;
+  const calendar = new CautiousCalendar();
+  let believedMs = 0;
+  let isMoreOld = false;
   let pruneAt = 0;
   const keepHouse = async (): Promise<void> => {
     if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
     isFirst = false;
     if (performance.now() < pruneAt) return;
-    const isMore = await scripts.run(() => prune(party), { durable: false });
-    pruneAt = performance.now() + (isMore ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
+    if (!isMoreOld) {
+      const { wallMs, lastEndMs } = await scripts.run(lookAtCalendar, { durable: false });
+      believedMs = calendar.look(wallMs, lastEndMs, home.clock().bootMs);
+    }
+    isMoreOld = await scripts.run(() => prune(party, believedMs), { durable: false });
+    pruneAt = performance.now() + (isMoreOld ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
   };
 
   /** What fails is tried again after a pause; nothing but `stop` ends it. */
@@ -228,8 +246,4 @@ export function startWorker(
 
 function handBack(inHand: ReadonlySet<RunInHand>): void {
   for (const each of inHand) each.ended.abort(new HandedBack("the worker stops"));
-}
-
-function lost({ run }: RunInHand): HoldfastError {
-  return new HoldfastError("E_LOCK_NOT_HELD", `job ${run.job.id}: this run was not heard of in time, or lost a lock`);
 }

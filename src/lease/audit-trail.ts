@@ -1,12 +1,17 @@
 /** Reading the record of what happened. */
+import { setImmediate } from "node:timers/promises";
 import { AUDIT_EVENTS, type AuditEntry, type AuditFilter, matches } from "../lock/audit.js";
 import { type Key, parseKey, treeOf } from "../lock/key.js";
-import type { AuditVerdict, Store } from "../store/contract.js";
+import type { AuditVerdict, Reader, Store } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { sleep } from "../support/sleep.js";
 
 const PAGE = 500;
 const FOLLOW_EVERY_MS = 100;
+/** It rests so many times longer than a look takes, which is long where there are many chains. */
+const REST = 4;
+/** After so long of a search the rest of the process gets a turn: files are read without one. */
+const TURN_MS = 20;
 
 export interface AuditListOptions extends AuditFilter {
   /** At most this many; default 1,000, at most 50,000. */
@@ -24,17 +29,26 @@ export interface AuditTrail {
   list(options?: AuditListOptions): Promise<readonly AuditEntry[]>;
   /** The last entries, oldest first; reads backwards from the end. */
   recent(options?: AuditListOptions): Promise<readonly AuditEntry[]>;
+  /** @internal The same, for one who wants to know how far it is, from 0 to 1, and lets it wait or ends it by throwing. */
+  search(options: AuditListOptions, onTurn: (searched: number) => Promise<void>): Promise<readonly AuditEntry[]>;
   /** Re-reads whole chains; `bad` names the first entry of each that is not as it was written. */
   verify(options?: { readonly resource?: string }): Promise<AuditVerdict>;
   /** Entries as they come, until the signal aborts. */
   follow(options?: FollowOptions): AsyncIterableIterator<AuditEntry>;
+  /** @internal Where the chains end now. */
+  ends(): Promise<Map<Key, number>>;
+  /**
+   * @internal What came behind these ends, chain by chain; the ends move on. Null when that is more than `most`, or when
+   * they are not the ends of these chains.
+   */
+  news(ends: Map<Key, number>, most: number): Promise<readonly AuditEntry[] | null>;
 }
 
 export function createAuditTrail({ reader }: Store): AuditTrail {
-  async function treesFor(filter: AuditFilter): Promise<Key[]> {
+  async function treesFor(filter: AuditFilter, heads = () => reader.auditHeads()): Promise<Key[]> {
     checkFilter(filter);
     if (filter.resource !== undefined) return [treeOf(parseKey(filter.resource, "resource"))];
-    return [...(await reader.auditHeads()).keys()];
+    return [...(await heads()).keys()];
   }
 
   /** The chains that may have gone on since: one look at all heads costs less than one at each chain. */
@@ -52,17 +66,16 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
   ): AsyncGenerator<AuditEntry> {
     const positions = await start;
     while (!signal?.aborted) {
-      yield* readFrom(positions, filter);
+      const startedAt = performance.now();
+      const behind = await treesBehind(positions, filter);
+      const lookedForMs = performance.now() - startedAt;
+      for (const tree of behind) yield* readChain(tree, positions, filter);
       try {
-        await sleep(FOLLOW_EVERY_MS, signal);
+        await sleep(Math.max(FOLLOW_EVERY_MS, REST * lookedForMs), signal);
       } catch {
         return;
       }
     }
-  }
-
-  async function* readFrom(positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
-    for (const tree of await treesBehind(positions, filter)) yield* readChain(tree, positions, filter);
   }
 
   async function* readChain(tree: Key, positions: Map<Key, number>, filter: AuditFilter): AsyncGenerator<AuditEntry> {
@@ -86,7 +99,48 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     return found;
   }
 
+  async function search(
+    { limit = 20, ...filter }: AuditListOptions,
+    onTurn: (searched: number) => Promise<void>,
+  ): Promise<readonly AuditEntry[]> {
+    checkLimit(limit);
+    const heads = await reader.auditHeads();
+    const chains = (await treesFor(filter, async () => heads)).map((tree) => new ChainEnd(tree, heads.get(tree) ?? 0));
+    const all = chains.reduce((sum, { left }) => sum + left, 0);
+    let read = 0;
+    let turnAt = performance.now();
+    for (let open = chains; open.length > 0; ) {
+      for (const chain of open) {
+        read += await chain.readBack(reader, filter);
+        if (performance.now() - turnAt < TURN_MS) continue;
+        await onTurn(read / all);
+        turnAt = performance.now();
+      }
+      const from = timeOfLast(chains, limit);
+      open = chains.filter((chain) => chain.mayHaveSince(from, limit));
+    }
+    const found: Placed[] = [];
+    for (const { entries } of chains)
+      for (const entry of entries.slice(-limit)) found.push(placeAfter(found.at(-1), entry));
+    return byTime(found)
+      .slice(-limit)
+      .map(({ entry }) => entry);
+  }
+
+  const ends = async (): Promise<Map<Key, number>> => new Map(await reader.auditHeads());
+
   return {
+    ends,
+    async news(known, most) {
+      const heads = await reader.auditHeads();
+      let count = 0;
+      for (const [tree, seq] of heads) count += Math.max(0, seq - (known.get(tree) ?? 0));
+      if (count > most || [...known].some(([tree, seq]) => seq > (heads.get(tree) ?? 0))) return null;
+      const found: AuditEntry[] = [];
+      for (const [tree, seq] of heads)
+        if (seq > (known.get(tree) ?? 0)) for await (const entry of readChain(tree, known, {})) found.push(entry);
+      return found;
+    },
     async list({ limit = 1_000, ...filter } = {}) {
       checkLimit(limit);
       let found: Placed[] = [];
@@ -98,46 +152,80 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
         .slice(0, limit)
         .map(({ entry }) => entry);
     },
-    async recent({ limit = 20, ...filter } = {}) {
-      checkLimit(limit);
-      const heads = await reader.auditHeads();
-      const found: Placed[] = [];
-      for (const tree of await treesFor(filter)) {
-        const own: AuditEntry[] = [];
-        for (let end = heads.get(tree) ?? 0; end > 0 && own.length < limit; end -= PAGE) {
-          const afterSeq = Math.max(0, end - PAGE);
-          const page = await reader.audit({ tree, afterSeq, limit: end - afterSeq });
-          own.unshift(...page.filter((entry) => matches(entry, filter)));
-        }
-        for (const entry of own.slice(-limit)) found.push(placeAfter(found.at(-1), entry));
-      }
-      return byTime(found)
-        .slice(-limit)
-        .map(({ entry }) => entry);
-    },
+    recent: (options = {}) => search(options, () => setImmediate()),
+    search,
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
     follow({ signal, fromStart = false, ...filter } = {}) {
-      const start = fromStart
-        ? Promise.resolve(new Map<Key, number>())
-        : reader.auditHeads().then((heads) => new Map(heads));
-      return followFrom(start, filter, signal);
+      return followFrom(fromStart ? Promise.resolve(new Map<Key, number>()) : ends(), filter, signal);
     },
   };
 }
 
-function checkFilter({ event, since, until }: AuditFilter): void {
+/** A chain that is read from its end, a page at a time. */
+class ChainEnd {
+  readonly entries: AuditEntry[] = [];
+  readonly #tree: Key;
+  #end: number;
+  /** The latest time in the page that was read last. */
+  #reached = "";
+
+  constructor(tree: Key, end: number) {
+    this.#tree = tree;
+    this.#end = end;
+  }
+
+  /** How many entries were not read yet. */
+  get left(): number {
+    return this.#end;
+  }
+
+  /** How many entries it read. */
+  async readBack(reader: Reader, filter: AuditFilter): Promise<number> {
+    if (this.#end === 0) return 0;
+    const afterSeq = Math.max(0, this.#end - PAGE);
+    const page = await reader.audit({ tree: this.#tree, afterSeq, limit: this.#end - afterSeq });
+    this.entries.unshift(...page.filter((entry) => matches(entry, filter)));
+    this.#reached =
+      page
+        .map(({ at }) => at)
+        .sort()
+        .at(-1) ?? "";
+    const before = this.#end;
+    this.#end = isBefore(page, filter.since) ? 0 : afterSeq;
+    return before - this.#end;
+  }
+
+  /** Whether what was not read yet may be among the last. */
+  mayHaveSince(from: string, limit: number): boolean {
+    return this.#end > 0 && this.entries.length < limit && this.#reached >= from;
+  }
+}
+
+/** Since when there are so many; the beginning of time while there are fewer. */
+function timeOfLast(chains: readonly ChainEnd[], limit: number): string {
+  const times = chains.flatMap(({ entries }) => entries.map(({ at }) => at)).sort();
+  return times[times.length - limit] ?? "";
+}
+
+function checkFilter({ event, since, until, text }: AuditFilter): void {
   if (event !== undefined && !AUDIT_EVENTS.includes(event))
     throw invalidArgument("event", `one of ${AUDIT_EVENTS.join(", ")}`);
   for (const [field, time] of Object.entries({ since, until }))
     if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime())))
       throw invalidArgument(field, "a date");
+  if (text !== undefined && (typeof text !== "string" || text === "")) throw invalidArgument("text", "some text");
 }
 
 function checkLimit(limit: number): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
+}
+
+/** Nothing older is looked at then. A page, not an entry: a clock that was set back makes single ones look old. */
+function isBefore(page: readonly AuditEntry[], since: Date | undefined): boolean {
+  return since !== undefined && page.every(({ at }) => at < since.toISOString());
 }
 
 function byTime(found: Placed[]): Placed[] {

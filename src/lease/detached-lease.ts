@@ -11,6 +11,7 @@ import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { Duration } from "./duration.js";
 import type { LeaseHome } from "./lease-home.js";
+import { type LastingRecord, toLasting } from "./lock-status.js";
 import { parseKeys, parseLease, parseToken } from "./options.js";
 import { findHeld } from "./presented.js";
 import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
@@ -19,6 +20,8 @@ export interface DetachedLease {
   readonly keys: readonly string[];
   /** As the store gave them last. */
   readonly grants: readonly GrantRecord[];
+  /** @internal The same as they are now. */
+  readonly lasting: readonly LastingRecord[];
   /** Extends all of them, or none. `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
   renew(ttl?: Duration): Promise<void>;
   /** As `Lease.upgrade`. */
@@ -46,6 +49,10 @@ export async function createDetachedLease(
     get grants() {
       return grants.map(toRecord);
     },
+    get lasting() {
+      const now = home.clock();
+      return grants.map((grant) => toLasting(grant, now));
+    },
     async renew(ttl) {
       grants = await store.locks.renew(refs(), ttl === undefined ? null : parseLease(ttl));
     },
@@ -53,7 +60,7 @@ export async function createDetachedLease(
       const [grant, other] = refs();
       if (grant === undefined || other !== undefined) throw invalidArgument("keys", "upgrade one key at a time");
       const presented = [grant, ...(await findHeld(home, new Set([tokenHash])))];
-      ({ grants } = await home.holdings.track(untilUpgraded(home, grant, presented, options)));
+      ({ grants } = await home.holdings.track(untilUpgraded(home, grant, () => presented, options)));
     },
     async downgrade() {
       grants = await store.locks.downgrade(refs(), home.party);

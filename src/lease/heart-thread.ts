@@ -12,8 +12,6 @@ import { BeatTable, fromText, KEPT, type Slot } from "./beat-table.js";
 import { beatEveryMs, maxStallOf, renewTo } from "./heart.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-heart.js";
 
-const LOOK_EVERY_MS = 100;
-
 let { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
 let table = new BeatTable(memory);
 const clock = createSystemClock();
@@ -24,6 +22,8 @@ let store: Promise<Store> | undefined;
 /** Renewals that have no answer yet, by slot and generation: one whose tree is stuck keeps no other waiting. */
 const underWay = new Map<string, Promise<void>>();
 let timer: NodeJS.Timeout | undefined;
+/** As the shortest lease needs it. */
+let lookEveryMs = Number.POSITIVE_INFINITY;
 
 function nameOf({ index, generation }: Slot): string {
   return `${index}:${generation}`;
@@ -104,20 +104,22 @@ function noteSuspicion(slot: Slot, isSuspect: boolean): void {
   say({ kind: "suspect", ...slot, isSuspect });
 }
 
-function run(): void {
-  timer ??= setInterval(look, LOOK_EVERY_MS);
+function run(everyMs: number): void {
+  if (everyMs >= lookEveryMs) return;
+  clearInterval(timer);
+  lookEveryMs = everyMs;
+  timer = setInterval(look, everyMs);
 }
 
 /** Takes up the work of another heart. */
 function serve(setup: HeartThreadSetup): void {
   ({ storeUrl, memory, rhythm } = setup);
   table = new BeatTable(memory);
-  run();
 }
 
 function rest(): void {
   clearInterval(timer);
-  timer = undefined;
+  lookEveryMs = Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -141,10 +143,9 @@ function noteLongText({ slot, text }: LongText): void {
 }
 
 parentPort?.on("message", (order: HeartOrder) => {
-  if (typeof order === "object" && "storeUrl" in order) serve(order);
-  else if (typeof order === "object") noteLongText(order);
-  else if (order === "run") run();
-  else if (order === "rest") rest();
-  else void end();
+  if (order === "rest") rest();
+  else if (order === "end") void end();
+  else if ("storeUrl" in order) serve(order);
+  else if ("lookEveryMs" in order) run(order.lookEveryMs);
+  else noteLongText(order);
 });
-run();

@@ -52,6 +52,14 @@ export function beatEveryMs(leaseMs: number, { heartbeatMs }: Rhythm): number {
   return Math.min(heartbeatMs, leaseMs / 3);
 }
 
+const MOST_OFTEN_MS = 100;
+const MOST_SELDOM_MS = 1_000;
+
+/** How often a heart looks whether a beat of such a lease is due: it may come late by a twentieth of the time between two. */
+export function lookEveryMs(leaseMs: number, rhythm: Rhythm): number {
+  return Math.min(MOST_SELDOM_MS, Math.max(MOST_OFTEN_MS, beatEveryMs(leaseMs, rhythm) / 20));
+}
+
 export function maxStallOf(leaseMs: number, { maxStallMs }: Rhythm): number {
   return maxStallMs ?? 5 * leaseMs;
 }

@@ -1,7 +1,8 @@
 /** The workplace: one store, under one owner's name, from one process. */
 import { setMaxListeners } from "node:events";
-import { type GrantRecord, toRecord } from "../lock/grant.js";
+import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
+import type { Instant } from "../lock/time.js";
 import type { CommandProof, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
@@ -11,13 +12,13 @@ import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
 import { createDetachedLease, type DetachedLease } from "./detached-lease.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import { type Explanation, explain } from "./explain.js";
+import { type Explanation, explain, inLine, type Waits, waits } from "./explain.js";
 import type { Heart } from "./heart.js";
 import { Holdings } from "./holdings.js";
 import { Identity, newToken } from "./identity.js";
 import type { Lease } from "./lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease-home.js";
-import { type LockStatus, toStatus } from "./lock-status.js";
+import { type LockStatus, toStatus, type WaiterRecord } from "./lock-status.js";
 import { type AcquireOptions, checkOptions, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type TakingPlace, takeLocks } from "./take-locks.js";
 import { untilFree } from "./until-free.js";
@@ -42,6 +43,11 @@ export interface ListOptions {
   readonly limit?: number;
   /** Goes on behind the last record of an earlier page. */
   readonly after?: Pick<GrantRecord, "resource" | "lock_id">;
+}
+
+export interface WaitsOptions {
+  /** At most this many waiters; default 1,000, at most 50,000. */
+  readonly limit?: number;
 }
 
 export class Holdfast {
@@ -101,7 +107,7 @@ export class Holdfast {
    * `E_INVALID_ARGUMENT`, `E_CONFIG`; the signal's reason when it aborts.
    */
   async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
-    return await this.#acquire(parseAcquire(keys, options, this.#facts), new Set(options.within), false);
+    return await this.#acquire(parseAcquire(keys, options, this.#facts), new Set(), false, options.within);
   }
 
   /** The lease, or null when it is taken. Does not wait. */
@@ -152,7 +158,7 @@ export class Holdfast {
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
     checkOptions(options);
-    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(options.within), true);
+    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true, options.within);
   }
 
   /** Ends what is recoverable on the key and below it. Returns what was ended, perhaps nothing. */
@@ -185,6 +191,19 @@ export class Holdfast {
     return explain(this.#home, parseKey(key));
   }
 
+  /** Everybody who stands in line, in the whole store, and the grants they wait for, without taking any lock. */
+  async waits({ limit = 1_000 }: WaitsOptions = {}): Promise<Waits> {
+    this.#assertOpen();
+    checkLimit(limit);
+    return waits(this.#home, limit);
+  }
+
+  /** @internal The same without whom they wait for, which costs less. */
+  async inLine(limit: number): Promise<readonly WaiterRecord[]> {
+    this.#assertOpen();
+    return inLine(this.#home, limit);
+  }
+
   /** Waits until the key could be taken, without taking it. Ends what is recoverable. `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`. */
   async untilFree(key: string, options: Pick<AcquireOptions, "mode" | "wait" | "signal"> = {}): Promise<void> {
     this.#assertOpen();
@@ -193,16 +212,24 @@ export class Holdfast {
   }
 
   /** What is held, in the order of keys, a page at a time. */
-  async list({ prefix, limit = 1_000, after }: ListOptions = {}): Promise<readonly GrantRecord[]> {
+  async list(options: ListOptions = {}): Promise<readonly GrantRecord[]> {
+    return this.listAs(toRecord, options);
+  }
+
+  /** @internal The same, shown as they are now in some other way. */
+  async listAs<T>(
+    show: (grant: Grant, now: Instant) => T,
+    { prefix, limit = 1_000, after }: ListOptions,
+  ): Promise<readonly T[]> {
     this.#assertOpen();
-    if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
-      throw invalidArgument("limit", "a whole number from 1 to 50,000");
+    checkLimit(limit);
     const grants = await this.#facts.store.reader.list({
       prefix: prefix === undefined ? null : parseKey(prefix, "prefix"),
       after: after === undefined ? null : { resource: parseKey(after.resource, "after"), lockId: after.lock_id },
       limit,
     });
-    return grants.map(toRecord);
+    const now = this.#facts.clock();
+    return grants.map((grant) => show(grant, now));
   }
 
   /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
@@ -257,6 +284,11 @@ export class Holdfast {
   #assertOpen(): void {
     if (this.#closing.signal.aborted) throw wasClosed();
   }
+}
+
+function checkLimit(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
+    throw invalidArgument("limit", "a whole number from 1 to 50,000");
 }
 
 function wasClosed(): HoldfastError {

@@ -112,7 +112,8 @@ export class Lease {
     const [grant] = this.#refs();
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
-    const { grants } = await this.#losing(untilUpgraded(this.#home, grant, presentedBy(this.#family), options));
+    const presented = (): Presented[] => presentedBy(this.#family);
+    const { grants } = await this.#losing(untilUpgraded(this.#home, grant, presented, options));
     this.#grants = grants;
   }
 

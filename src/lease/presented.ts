@@ -6,7 +6,7 @@ import { isExpired } from "../lock/profile.js";
 import type { ListPage, Presented } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
-import type { LeaseHome } from "./lease-home.js";
+import type { LeaseHome, Presenter } from "./lease-home.js";
 
 const PAGE = 1_000;
 
@@ -37,4 +37,19 @@ export async function findHeld({ store, clock }: Home, hashes: ReadonlySet<strin
     if (page.length < PAGE || last === undefined) return found;
     after = { resource: last.resource, lockId: last.lockId };
   }
+}
+
+/** What was handed down, as far as it is on record still: its holder may have given it back since. */
+export async function stillOnRecord({ store }: Home, within: readonly Presenter[]): Promise<readonly Presenter[]> {
+  const isThere = async ({ resource, tokenHash }: Presented): Promise<boolean> => {
+    const { grants } = await store.reader.inspect(resource, [tokenHash]);
+    return grants.some((grant) => grant.resource === resource && grant.tokenHash === tokenHash);
+  };
+  const found: Presenter[] = [];
+  for (const { presented } of within) {
+    const there: Presented[] = [];
+    for (const each of presented) if (await isThere(each)) there.push(each);
+    found.push({ presented: there });
+  }
+  return found;
 }

@@ -9,7 +9,7 @@ import { type Identity, newToken } from "./identity.js";
 import { Lease } from "./lease.js";
 import { type LeaseFamily, type LeaseHome, type Presenter, presentedBy } from "./lease-home.js";
 import type { ParsedAcquire } from "./options.js";
-import { heldBy } from "./presented.js";
+import { heldBy, stillOnRecord } from "./presented.js";
 import { untilGranted } from "./wait-in-line.js";
 
 /** What a workplace brings to every request. */
@@ -26,12 +26,13 @@ export async function takeLocks(
   parsed: ParsedAcquire,
   family: LeaseFamily,
   mustSteal: boolean,
-  within: readonly Presenter[],
+  handedDown: readonly Presenter[],
 ): Promise<Lease> {
   const { home, identity } = place;
   const { store, clock, closing } = home;
   const party = identity.partyFor(parsed);
   const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
+  const within = handedDown.length === 0 ? handedDown : await stillOnRecord(home, handedDown);
   const { token, hash } = newToken();
   parsed.keepToken(token);
   let askedAt = 0;

@@ -8,7 +8,7 @@ import type { Clock } from "../support/clock.js";
 import type { ErrorCode } from "../support/errors.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot, toText } from "./beat-table.js";
-import type { Beating, Heart, Pulse, Rhythm } from "./heart.js";
+import { type Beating, type Heart, lookEveryMs, type Pulse, type Rhythm } from "./heart.js";
 
 /** How often the main thread shows that it makes progress. */
 const PROGRESS_EVERY_MS = 200;
@@ -39,7 +39,7 @@ interface Kept {
 }
 
 /** What the main thread tells the heart thread. */
-export type HeartOrder = "run" | "rest" | "end" | LongText | HeartThreadSetup;
+export type HeartOrder = "rest" | "end" | { readonly lookEveryMs: number } | LongText | HeartThreadSetup;
 
 export interface LongText {
   readonly slot: Slot;
@@ -55,6 +55,8 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   let count = 0;
   let hasFailed = false;
   let lastHeldAt = 0;
+  /** How often the thread looks, as far as it was told. */
+  let looksEveryMs = Number.POSITIVE_INFINITY;
 
   const order = (what: HeartOrder): void => worker?.postMessage(what);
   const start = (): void => {
@@ -75,7 +77,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       // Behind the listeners: one for messages makes the program wait for the thread again.
       worker.unref();
       leaveInPeace(table);
-    } else order("run");
+    }
     progress = setInterval(showProgress, PROGRESS_EVERY_MS);
     progress.unref();
   };
@@ -88,7 +90,15 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const rest = (): void => {
     clearInterval(progress);
     progress = undefined;
+    looksEveryMs = Number.POSITIVE_INFINITY;
     order("rest");
+  };
+  /** Told once for the shortest lease so far: a message costs as much as a lock. */
+  const lookFor = (leaseMs: number): void => {
+    const everyMs = lookEveryMs(leaseMs, rhythm);
+    if (everyMs >= looksEveryMs) return;
+    looksEveryMs = everyMs;
+    order({ lookEveryMs: everyMs });
   };
   const hear = (message: HeartMessage): void => {
     if (message.kind === "idle") return;
@@ -120,6 +130,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       const text = toText(pulse.grants);
       const index = isThere() ? freeSlots.pop() : undefined;
       if (index === undefined) return overflow.keep(pulse);
+      lookFor(Math.min(pulse.leaseMs, pulse.renewToMs));
       const isLong = text.length > SLOT_TEXT_BYTES;
       const slot = table.fill(index, isLong ? "" : text, pulse);
       if (isLong) order({ slot, text });
@@ -133,10 +144,12 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
         renewing: (leaseMs) => {
           lease.elsewhere?.renewing(leaseMs);
           if (!stopped) table.renewing(index, leaseMs);
+          lookFor(leaseMs);
         },
         renewed: (since, leaseMs) => {
           lease.elsewhere?.renewed(since, leaseMs);
           if (!stopped) table.renewed(index, since, leaseMs);
+          lookFor(leaseMs);
         },
         stop() {
           if (stopped) return;

@@ -15,7 +15,8 @@ export interface TransactionOptions {
   readonly maxTransactionMs?: Duration;
 }
 
-const inside = new AsyncLocalStorage<true>();
+/** What a transaction has begun stays inside it for as long as it lasts itself, so that it is over has to be told. */
+const inside = new AsyncLocalStorage<{ isOver: boolean }>();
 
 /** `E_CONFIG` where the store is no database, `E_INVALID_ARGUMENT` inside another transaction. */
 export async function runTransaction<T>(
@@ -33,10 +34,21 @@ export function parseLimit(limit: Duration | undefined): number {
   return parseDuration(limit ?? DEFAULT_LIMIT_MS, "maxTransactionMs", LIMITS);
 }
 
+/** Call it where a transaction is asked for: the outer one may be over before it would begin. */
+export function assertOutside(): void {
+  if (inside.getStore()?.isOver === false)
+    throw invalidArgument("transaction", "transactions do not nest: end the outer one first");
+}
+
 /** Refuses to run inside another one. */
-export function alone<T>(run: () => T): T {
-  if (inside.getStore()) throw invalidArgument("transaction", "transactions do not nest: end the outer one first");
-  return inside.run(true, run);
+export async function alone<T>(run: () => Promise<T>): Promise<T> {
+  assertOutside();
+  const own = { isOver: false };
+  try {
+    return await inside.run(own, run);
+  } finally {
+    own.isOver = true;
+  }
 }
 
 export function transactionsOf({ transactions, url }: Store): Transactions {

@@ -11,11 +11,14 @@ export interface UpgradeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`, `E_LOCK_ORDER`, and what a renewal is refused with. */
+/**
+ * What its client holds is looked at anew with each try: one that took a later node meanwhile could wait in a circle.
+ * `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`, `E_LOCK_ORDER`, and what a renewal is refused with.
+ */
 export function untilUpgraded(
   home: LeaseHome,
   grant: GrantRef,
-  presented: readonly Presented[],
+  presented: () => readonly Presented[],
   options: UpgradeOptions,
 ): Promise<Granted> {
   checkOptions(options);
@@ -27,7 +30,7 @@ export function untilUpgraded(
       wants,
       waitMs: parseWait(options.wait ?? home.wait),
       signals: signal === undefined ? [closing] : [closing, signal],
-      ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented }),
+      ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presented() }),
       look: () => null,
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),
     },

@@ -2,8 +2,8 @@
  * A window: gates that are open only while a lease is held. Whoever opened them closes them, on success and on failure,
  * and never closes anybody else's: when the lease has passed to another holder meanwhile, the gates are that holder's now.
  */
-import { type HoldfastError, isHoldfastError } from "../support/errors.js";
 import type { Lease } from "./lease.js";
+import { isLoss } from "./loss.js";
 
 export interface Window<Gate, Result> {
   /** Opens the gates. What it returns is handed to `apply` and `close`. */
@@ -12,7 +12,10 @@ export interface Window<Gate, Result> {
   readonly close: (gate: Gate, lease: Lease) => void | Promise<void>;
 }
 
-/** `E_FENCING_MISMATCH` when somebody else took over before the gates were closed: then they were left alone. */
+/**
+ * `E_FENCING_MISMATCH` when somebody else took over before the gates were closed: then they were left alone. So they are when
+ * the lease ran out and the store does not say whether somebody did: that error is thrown.
+ */
 export async function withWindow<Gate, Result>(lease: Lease, window: Window<Gate, Result>): Promise<Result> {
   await lease.verify();
   const gate = await window.open(lease);
@@ -30,12 +33,16 @@ export async function withWindow<Gate, Result>(lease: Lease, window: Window<Gate
   return result;
 }
 
-/** The mismatch when another holder is there. A lease that merely lapsed still has its own gates to close. */
-async function takenOver(lease: Lease): Promise<HoldfastError | null> {
+/**
+ * The mismatch when another holder is there. A lease that merely lapsed still has its own gates to close. Where the store does
+ * not say, one that is still trusted is taken to be nobody else's; any other may be, and what the store said is returned.
+ */
+async function takenOver(lease: Lease): Promise<unknown> {
   try {
     await lease.ask();
     return null;
   } catch (error) {
-    return isHoldfastError(error, "E_FENCING_MISMATCH") ? error : null;
+    if (isLoss(error)) return error.code === "E_FENCING_MISMATCH" ? error : null;
+    return lease.state === "lost" ? error : null;
   }
 }

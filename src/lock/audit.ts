@@ -123,13 +123,16 @@ export interface AuditFilter {
   readonly event?: AuditEvent;
   readonly since?: Date;
   readonly until?: Date;
+  /** Somewhere in the entry, in large letters or small. */
+  readonly text?: string;
 }
 
 export function matches(entry: AuditEntry, filter: AuditFilter): boolean {
-  const { resource, owner, event, since, until } = filter;
+  const { resource, owner, event, since, until, text } = filter;
   if (resource !== undefined && entry.resource !== resource && !entry.resource.startsWith(`${resource}/`)) return false;
   if (owner !== undefined && entry.owner !== owner) return false;
   if (event !== undefined && entry.event !== event) return false;
   if (since !== undefined && entry.at < since.toISOString()) return false;
-  return until === undefined || entry.at <= until.toISOString();
+  if (until !== undefined && entry.at > until.toISOString()) return false;
+  return text === undefined || JSON.stringify(entry).toLowerCase().includes(text.toLowerCase());
 }

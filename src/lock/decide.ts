@@ -69,7 +69,9 @@ export function decide(near: Neighbourhood, request: Request, circumstances: Cir
   const isBlocked = obstacles.nodes.length > 0;
   const { now, order, witness } = circumstances;
   const seen = { now, order, witness: isBlocked ? TRUSTING : witness };
-  const behind = request.holds.length > 0 ? null : firstAhead(near.line, fresh, request, seen);
+  // The line is read for it, and whoever waits for a holder is told of that one.
+  const behind =
+    request.holds.length > 0 || obstacles.holders.length > 0 ? null : firstAhead(near.line, fresh, request, seen);
   if (isBlocked) return blockedByHolders(obstacles, behind, request, order);
   if (behind !== null) return { kind: "wait", holders: [], behind };
   return { kind: "grant", covers: nested, ends: obstacles.ends };
@@ -141,7 +143,9 @@ function findObstacles(
   circumstances: Circumstances,
 ): Obstacles {
   const found: Obstacles = { holders: [], nodes: [], ends: [], refusal: null };
-  const upgrading = near.grants.length === 0 ? NONE : upgradesInLine(near.line, circumstances.now);
+  const upgrading = near.grants.some(({ mode }) => mode === "upgradeable")
+    ? upgradesInLine(near.line, circumstances.now)
+    : NONE;
   for (const grant of near.grants) {
     if (request.presented.has(grant.tokenHash)) {
       const other = wants.find((want) => usageNode(grant, want) !== null);

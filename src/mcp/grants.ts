@@ -1,7 +1,7 @@
 /** Grants as agents see them: fewer fields than the record, and no secret among them. */
-import type { GrantRecord } from "../lock/grant.js";
+import type { LastingRecord } from "../lease/lock-status.js";
 import { listOf, NUMBER, TEXT } from "./tool.js";
-import { quoted, secondsUntil, span } from "./words.js";
+import { quoted, span } from "./words.js";
 
 export interface OwnGrant {
   readonly key: string;
@@ -20,11 +20,11 @@ export interface SeenGrant extends OwnGrant {
 export const OWN_GRANTS = listOf({ key: TEXT, mode: TEXT, fencing_token: NUMBER, expires_in_s: NUMBER });
 export const SEEN_GRANTS = listOf({ key: TEXT, mode: TEXT, owner: TEXT, expires_in_s: NUMBER, note: TEXT });
 
-export function ownGrant({ resource, mode, fencing_token, lease_expires_at }: GrantRecord): OwnGrant {
-  return { key: resource, mode, fencing_token, expires_in_s: secondsUntil(lease_expires_at) };
+export function ownGrant({ resource, mode, fencing_token, lease_remaining_s }: LastingRecord): OwnGrant {
+  return { key: resource, mode, fencing_token, expires_in_s: lease_remaining_s };
 }
 
-export function seenGrant(grant: GrantRecord): SeenGrant {
+export function seenGrant(grant: LastingRecord): SeenGrant {
   const { owner, created_at, metadata } = grant;
   const note = typeof metadata.note === "string" ? { note: metadata.note } : {};
   return { ...ownGrant(grant), owner, since: created_at, ...note };

@@ -8,7 +8,7 @@ import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { DetachedLease } from "../lease/detached-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import type { Lease } from "../lease/lease.js";
-import type { GrantRecord } from "../lock/grant.js";
+import type { LastingRecord } from "../lease/lock-status.js";
 import { HoldfastError } from "../support/errors.js";
 
 /** What was taken together, under one token. */
@@ -43,13 +43,13 @@ export class Holdings {
   }
 
   /** Locks and claims. */
-  get grants(): readonly GrantRecord[] {
-    return this.#all.flatMap(({ lease }) => lease.grants);
+  get grants(): readonly LastingRecord[] {
+    return this.#all.flatMap(({ lease }) => lease.lasting);
   }
 
   /** The locks alone. */
-  get locks(): readonly GrantRecord[] {
-    return this.#all.flatMap(({ issue, lease }) => (issue === null ? lease.grants : []));
+  get locks(): readonly LastingRecord[] {
+    return this.#all.flatMap(({ issue, lease }) => (issue === null ? lease.lasting : []));
   }
 
   get issues(): readonly string[] {
@@ -65,7 +65,7 @@ export class Holdings {
   }
 
   /** Takes charge of a lease that was just acquired, unless nobody waits for it any more. */
-  async add(lease: Lease, signal: AbortSignal): Promise<readonly GrantRecord[]> {
+  async add(lease: Lease, signal: AbortSignal): Promise<readonly LastingRecord[]> {
     try {
       signal.throwIfAborted();
       return await this.#adopt(lease.keys, lease.token, null);
@@ -146,10 +146,10 @@ export class Holdings {
     return this.#lost.splice(0);
   }
 
-  async #adopt(keys: readonly string[], token: string, issue: string | null): Promise<readonly GrantRecord[]> {
+  async #adopt(keys: readonly string[], token: string, issue: string | null): Promise<readonly LastingRecord[]> {
     const lease = await this.#holdfast.reattach(keys, token);
     this.#all.push({ token, issue, lease, renewedAtMs: this.#nowMs() });
-    return lease.grants;
+    return lease.lasting;
   }
 
   #holdingOf(key: string): Holding {

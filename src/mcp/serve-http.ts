@@ -1,17 +1,19 @@
 /** Over HTTP on the loopback: many clients, told apart by their runs. */
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { ioError } from "../support/errors.js";
+import {
+  closeServer,
+  createLoopbackGuard,
+  createLoopbackServer,
+  LOOPBACK,
+  listenOnLoopback,
+} from "../support/loopback.js";
 import { requestFrom, respond } from "./http-bridge.js";
-import { createGuard, type Guard } from "./http-guard.js";
 import type { Runs } from "./runs.js";
 import { createServer } from "./server.js";
 
-const LOOPBACK = "127.0.0.1";
 const PATH = "/mcp";
-/** A client that comes back to an idle connection must not find it just being closed. */
-const KEEP_ALIVE_MS = 10 * 60_000;
+const UNKNOWN_METHODS = ["TRACE", "TRACK", "CONNECT"];
 
 export interface HttpFace {
   readonly url: string;
@@ -22,14 +24,19 @@ export interface HttpFace {
 /** `E_IO` when the port is taken. */
 export async function serveHttp(runs: Runs, port: number, onError: (error: Error) => void): Promise<HttpFace> {
   const handler = createMcpHandler(() => createServer(runs), { onerror: onError });
-  let guard: Guard | undefined;
-  const http = createHttpServer((message, response) => {
-    const why = guard?.refusal(message.headers.host, message.headers.origin) ?? null;
+  const http = createLoopbackServer();
+  const own = await listenOnLoopback(http, port);
+  const guard = createLoopbackGuard(own);
+  http.on("request", (message, response) => {
+    const why = guard.refusal(message.headers.host, message.headers.origin);
     if (why !== null) return refuse(response, 403, why);
     // Looked at as text: what makes no URL, such as `//`, is nothing to fall over.
     if (message.url?.split("?", 1)[0] !== PATH) return refuse(response, 404, "not here");
+    // The web's Request knows no such methods.
+    if (UNKNOWN_METHODS.includes(message.method ?? "")) return refuse(response, 405, "this is not answered here");
     void answer(message, response);
   });
+  http.on("error", onError);
   const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       await respond(await handler.fetch(requestFrom(message, response, `http://${LOOPBACK}`)), response);
@@ -39,27 +46,14 @@ export async function serveHttp(runs: Runs, port: number, onError: (error: Error
       onError(error as Error);
     }
   };
-  http.keepAliveTimeout = KEEP_ALIVE_MS;
-  const own = await listen(http, port);
-  http.on("error", onError);
-  guard = createGuard(own);
   return {
     url: `http://${LOOPBACK}:${own}${PATH}`,
     async close() {
       await runs.close();
       await handler.close();
-      const closed = new Promise((resolve) => http.close(resolve));
-      http.closeAllConnections();
-      await closed;
+      await closeServer(http);
     },
   };
-}
-
-function listen(http: ReturnType<typeof createHttpServer>, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    http.once("error", (error) => reject(ioError(error, "listen on", `${LOOPBACK}:${port}`)));
-    http.listen(port, LOOPBACK, () => resolve((http.address() as AddressInfo).port));
-  });
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

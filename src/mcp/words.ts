@@ -27,10 +27,6 @@ export function span(seconds: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-export function secondsUntil(iso: string): number {
-  return Math.max(0, Math.round((Date.parse(iso) - Date.now()) / 1_000));
-}
-
 export function listed(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(", ");
 }

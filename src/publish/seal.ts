@@ -14,6 +14,7 @@ import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import { entriesIn } from "../support/entries-in.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { identityAt } from "../support/exchange.js";
+import { hasOddName, mayBeOdd } from "../support/odd-names.js";
 import { Pool } from "../support/pool.js";
 import { sumOf, syncAndClose, syncFolderLater } from "./file-work.js";
 import type { Tell } from "./options.js";
@@ -89,6 +90,8 @@ async function walk(folder: string, on: Walk): Promise<void> {
       const full = join(folder, entry.name);
       met += 1;
       if (met % STRIDE === 0) await setImmediate();
+      if (mayBeOdd(entry.name) && hasOddName(folder))
+        throw invalidArgument("stage", `${full} has a name that is not UTF-8, which cannot be published`);
       if (entry.isDirectory()) await walk(full, on);
       else if (entry.isSymbolicLink()) await on.note(linkAt(full, stage));
       else if (!entry.isFile()) throw invalidArgument("stage", `${full} is neither file nor folder nor link`);

@@ -44,6 +44,8 @@ export interface RunRequest {
   readonly workplace: HoldfastOptions;
   readonly keys: readonly string[];
   readonly acquire: Pick<AcquireOptions, "mode" | "ttl" | "wait" | "metadata">;
+  /** Sees the wait for the locks, to tell of it. */
+  readonly whileWaiting?: (holdfast: Holdfast, acquired: Promise<Lease>) => Promise<Lease>;
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -87,7 +89,8 @@ export async function runCommand(request: RunRequest): Promise<RunOutcome> {
 async function runIn(holdfast: Holdfast, request: RunRequest, desk: SignalDesk): Promise<RunOutcome> {
   try {
     const within = await borrowEnclosing(holdfast, request.env);
-    const lease = await holdfast.acquire(request.keys, { ...request.acquire, signal: desk.stopped, within });
+    const acquired = holdfast.acquire(request.keys, { ...request.acquire, signal: desk.stopped, within });
+    const lease = await (request.whileWaiting?.(holdfast, acquired) ?? acquired);
     return await runUnder(lease, holdfast, request, desk);
   } catch (error) {
     await holdfast.close();

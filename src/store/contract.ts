@@ -155,6 +155,11 @@ export interface Reader {
   inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
   /** In the order of keys; `after` continues a listing behind that key and id. */
   list(page: ListPage): Promise<readonly Grant[]>;
+  /**
+   * All places in line, also those in which nobody stands any more: tree by tree in their order, in each as they are
+   * served. One in several trees is told once, in the first of them.
+   */
+  waiting(limit: number): Promise<readonly Ticket[]>;
   audit(page: AuditPage): Promise<readonly AuditEntry[]>;
   verifyAudit(tree: Key | null): Promise<AuditVerdict>;
   /** Chains with how many entries each has: where to go on reading. */

@@ -120,6 +120,8 @@ export interface LedgerRecords {
   near(key: Key): Neighbourhood;
   lastFence(tree: Key): number;
   list(page: ListPage): Grant[];
+  /** As `Reader.waiting`. */
+  waiting(limit: number): Ticket[];
   heads(): Map<Key, number>;
   audit(page: AuditPage): AuditEntry[];
   /** The first entry of the chain that is not as it was written, or null, and how many were read. */

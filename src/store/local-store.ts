@@ -181,6 +181,7 @@ export function createReader({ records, settings }: Pick<Ledger, "records" | "se
       };
     },
     list: async (page) => records.list(page),
+    waiting: async (limit) => records.waiting(limit),
     audit: async (page) => records.audit(page),
     auditHeads: async () => records.heads(),
     async verifyAudit(tree) {

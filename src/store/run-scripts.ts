@@ -135,8 +135,7 @@ class Answers {
     const view = this.#view(refs);
     const held = refs.map((ref) => findOwn(view, ref)).filter((grant) => grant !== null);
     if (held.length === 0) return;
-    const near = view.near(held.map((grant) => grant.resource));
-    for (let inner = nestedIn(near, held); inner.length > 0; inner = nestedIn(near, held)) held.push(...inner);
+    held.push(...nestedIn(view.near(held.map((grant) => grant.resource)), held));
     this.#done(release(view, held.map(refOf), party, this.#context));
   }
 

@@ -8,7 +8,9 @@
  */
 import { readFileSync } from "node:fs";
 import { pidNamespace } from "./machine.js";
-import { isInGroup, type ProcessRow, processAt } from "./process-table.js";
+import { exists, listGroup, processAt } from "./process-table.js";
+
+type Life = "alive" | "dead" | "unknown";
 
 interface CommandMark {
   readonly pid: number;
@@ -35,29 +37,42 @@ export function markOf(pid: number, hasOwnGroup: boolean): string {
 }
 
 /**
- * Whether something of the command that this proof names is alive. One that names none has none; where its pids mean
- * nothing, as in another container, nobody can tell.
+ * Whether something of the command that this proof names is alive. One that names none has none. Where its pids mean nothing,
+ * as in another container, and where a file or a process cannot be looked at, nobody can tell.
  */
-export function lifeOfCommand(path: string): "alive" | "dead" | "unknown" {
-  const mark = readMark(path);
+export function lifeOfCommand(path: string): Life {
+  const text = readText(path);
+  if (text === null) return "unknown";
+  const mark = parseMark(text);
   if (mark === null) return "dead";
   if (mark.pid_namespace !== pidNamespace()) return "unknown";
-  return isAlive(mark) ? "alive" : "dead";
-}
-
-function isAlive(mark: CommandMark): boolean {
   const row = processAt(mark.pid);
-  if (row !== null && row.startedAt !== mark.started_at) return false;
-  return (row !== null && !row.isZombie) || (mark.has_own_group && isInGroup(mark.pid, isSince(mark)));
+  if (row === null && exists(mark.pid)) return "unknown";
+  if (row !== null && row.startedAt !== mark.started_at) return "dead";
+  if (row !== null && !row.isZombie) return "alive";
+  return mark.has_own_group ? lifeOfGroup(mark) : "dead";
 }
 
-function isSince({ started_at }: CommandMark): (row: ProcessRow) => boolean {
-  return (row) => !row.isZombie && row.startedAt >= started_at;
+/** One that is there and shows no member is hidden from us. */
+function lifeOfGroup({ pid, started_at }: CommandMark): Life {
+  if (!exists(-pid)) return "dead";
+  const members = listGroup(pid);
+  if (members.length === 0) return exists(-pid) ? "unknown" : "dead";
+  return members.some((row) => !row.isZombie && row.startedAt >= started_at) ? "alive" : "dead";
 }
 
-function readMark(path: string): CommandMark | null {
+/** Null when it cannot be read, for want of descriptors perhaps: that is no proof that it names nothing. */
+function readText(path: string): string | null {
   try {
-    return JSON.parse(readFileSync(path).toString("utf8", MARK_AT)) as CommandMark;
+    return readFileSync(path).toString("utf8", MARK_AT);
+  } catch {
+    return null;
+  }
+}
+
+function parseMark(text: string): CommandMark | null {
+  try {
+    return JSON.parse(text) as CommandMark;
   } catch {
     return null;
   }

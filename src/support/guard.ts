@@ -11,8 +11,8 @@ import { type FolderNames, KnownName } from "./folder-names.js";
 import { tryLockExclusive, unlock } from "./kernel-lock.js";
 import { sleep } from "./sleep.js";
 
-/** Tries before the first pause: most guards are free again within these few microseconds. */
-const SPINS = 20;
+/** Tries before the first pause: most guards are free again within some hundred microseconds. A count, for no clock need go on. */
+const SPINS = 40;
 const LONGEST_PAUSE_MS = 8;
 /** Whoever has waited for this long looks more often than those who came later. */
 const IMPATIENT_AFTER_MS = 500;
@@ -163,19 +163,21 @@ export async function enterAll(
 const lines = new WeakMap<Guard, Promise<void>>();
 
 async function tryUntilInside(guards: readonly Guard[], name: string, giveUpAfterMs: number): Promise<void> {
+  for (let spin = 0; spin < SPINS; spin += 1) if (tryEnterAll(guards)) return;
   const startedAt = performance.now();
   let turn = turnOf(guards);
   let turnSince = startedAt;
   for (let round = 0; ; round += 1) {
-    for (let spin = round === 0 ? SPINS : 1; spin > 0; spin -= 1) if (tryEnterAll(guards)) return;
+    const isImpatient = performance.now() - startedAt > IMPATIENT_AFTER_MS;
+    await sleep(Math.random() * Math.min(isImpatient ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS, 2 ** round));
+    if (tryEnterAll(guards)) return;
     const now = performance.now();
-    if (turn !== turnOf(guards)) {
-      turn = turnOf(guards);
+    const turnNow = turnOf(guards);
+    if (turn !== turnNow) {
+      turn = turnNow;
       turnSince = now;
     }
     if (now - turnSince > giveUpAfterMs || now - startedAt > GIVE_UP_IN_A_CROWD_MS) throw stuck(name, now - startedAt);
-    const longest = now - startedAt > IMPATIENT_AFTER_MS ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS;
-    await sleep(Math.random() * Math.min(longest, 2 ** round));
   }
 }
 

@@ -69,13 +69,13 @@ export function openInheritableProof(
   };
 }
 
-/** A file that is gone tells nothing: then nobody is waited for. */
+/** A file that is gone tells nothing: then nobody is waited for. One that cannot be opened now may be locked. */
 function isLocked(path: string): boolean {
   let fd: number;
   try {
     fd = openSync(path, "r");
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOENT";
   }
   try {
     return !tryLockByte(fd, HEIRS, { shared: true });

@@ -7,16 +7,31 @@
 import native from "fs-native-extensions";
 
 export function tryLockExclusive(fd: number): boolean {
-  return native.tryLock(fd);
+  return tryLock(fd, 0, WHOLE_FILE, EXCLUSIVE);
 }
 
 export function tryLockShared(fd: number): boolean {
-  return native.tryLock(fd, { shared: true });
+  return tryLock(fd, 0, WHOLE_FILE, SHARED);
 }
 
 /** A single byte of the file, apart from all others. */
 export function tryLockByte(fd: number, at: number, { shared }: { readonly shared: boolean }): boolean {
-  return native.tryLock(fd, at, 1, { shared });
+  return tryLock(fd, at, 1, shared ? SHARED : EXCLUSIVE);
+}
+
+const WHOLE_FILE = 0;
+const EXCLUSIVE = { shared: false };
+const SHARED = { shared: true };
+
+/** A try in vain throws inside, and more than half of its price is the stack of that error, which nobody gets to see. */
+function tryLock(fd: number, at: number, length: number, how: { readonly shared: boolean }): boolean {
+  const { stackTraceLimit } = Error;
+  Reflect.set(Error, "stackTraceLimit", 0); // Where a program has frozen it, it stays as it is.
+  try {
+    return native.tryLock(fd, at, length, how);
+  } finally {
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  }
 }
 
 export function unlock(fd: number): void {

@@ -29,11 +29,10 @@ export function listYounger(): ProcessRow[] {
   return rows.filter((row) => row !== own && row.startedAt >= (own?.startedAt ?? 0));
 }
 
-/** Whether the group has a member like this. */
-export function isInGroup(group: number, isWanted: (row: ProcessRow) => boolean): boolean {
-  if (!exists(-group)) return false;
+/** Who is in the group, of those that the system lets us see. */
+export function listGroup(group: number): ProcessRow[] {
   const rows = isLinux ? listFromProc() : listFromPs();
-  return rows.some((row) => row.group === group && isWanted(row));
+  return rows.filter((row) => row.group === group);
 }
 
 /** Whether there is a process with this id, or with a minus a group; one that has ended counts until it was asked how. */

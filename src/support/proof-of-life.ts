@@ -7,7 +7,7 @@
  * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { lifeOfCommand } from "./command-mark.js";
 import { ioError } from "./errors.js";
@@ -135,7 +135,15 @@ export function probeLife(dir: string, nonce: string, identity: string): Life {
   return lifeOfFile(join(dir, nonce), identity);
 }
 
-/** The same of any proof file; what it proves is only about the process that made it. */
+/**
+ * The same of whatever lies in the folder of proofs. A proof is locked before anything is written into it, so an empty one is
+ * just being made, or was swept: nothing is said of it, and it is not tried, which would keep its maker from locking it.
+ */
+export function lifeOfAny(path: string): Life {
+  return statSync(path, { throwIfNoEntry: false })?.size ? lifeOfFile(path) : "unknown";
+}
+
+/** The same of a proof file that is known to be made; what it proves is only about the process that made it. */
 export function lifeOfFile(path: string, identity: string | null = null): Life {
   let fd: number;
   try {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
 import { ioError } from "./errors.js";
+import { removeOddNames } from "./odd-names.js";
 import { Pool } from "./pool.js";
 
 /** Files of a folder. */
@@ -67,7 +68,18 @@ async function removeAll(path: string, size?: number): Promise<void> {
     await later.idle();
   }
   later.assertFine();
-  unlessGone(() => rmdirSync(path));
+  unlessGone(() => removeFolder(path));
+}
+
+function removeFolder(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    removeOddNames(path);
+    rmdirSync(path);
+  }
 }
 
 function unlinkLater(path: string): Promise<void> {

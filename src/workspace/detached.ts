@@ -37,7 +37,7 @@ export async function acquireDetached(
   const resources = parseKeys(keys);
   let token: string | null = null;
   try {
-    return await holdfast[how](keys, {
+    const lease = await holdfast[how](keys, {
       ...options,
       detached: true,
       keepToken: (fresh) => {
@@ -45,6 +45,8 @@ export async function acquireDetached(
         token = fresh;
       },
     });
+    files.noteGiven(resources, lease.token);
+    return lease;
   } catch (error) {
     const isRefused = error instanceof HoldfastError ? REFUSALS.has(error.code) : error === options.signal?.reason;
     if (token !== null && isRefused) files.forget(resources, token);
@@ -64,6 +66,8 @@ export interface Tokens {
   readonly said: string | undefined;
   /** From the environment: used for the keys it holds; a kept token may open the others. */
   readonly around: string | undefined;
+  /** Which one is meant of several kept for a key, by its fencing token: whoever sees a list knows no other name of it. */
+  readonly fence?: number | undefined;
 }
 
 /** A detached lease, and the token that opened it. */
@@ -81,7 +85,7 @@ export async function reattachAll(
 ): Promise<readonly Reattached[]> {
   const byToken = new Map<string, string[]>();
   for (const key of parseKeys(keys)) {
-    const token = tokens.said ?? (await tokenFor(holdfast, files, key, tokens.around));
+    const token = tokens.said ?? (await tokenFor(holdfast, files, key, tokens));
     byToken.set(token, [...(byToken.get(token) ?? []), key]);
   }
   return Promise.all([...byToken].map(async ([token, own]) => ({ lease: await holdfast.reattach(own, token), token })));
@@ -91,21 +95,25 @@ async function tokenFor(
   holdfast: Holdfast,
   files: TokenFiles,
   key: string,
-  around: string | undefined,
+  { around, fence }: Tokens,
 ): Promise<string> {
-  if (around !== undefined && (await opens(holdfast, key, around))) return around;
+  if (fence === undefined && around !== undefined && (await opens(holdfast, key, around))) return around;
   const kept = files.find(key);
   const known = kept.map((each) => hashLeaseToken(each.lease_token));
   const { grants } = await holdfast.home.store.reader.inspect(parseKeys(key)[0] ?? fail(), known);
-  const live = new Set(grants.filter((grant) => grant.resource === key).map((grant) => grant.tokenHash));
-  const good = kept.filter((each) => live.has(hashLeaseToken(each.lease_token)));
+  const fences = new Map(
+    grants.filter((grant) => grant.resource === key).map((grant) => [grant.tokenHash, grant.fencingToken]),
+  );
+  const fenceOf = (each: FoundToken): number | undefined => fences.get(hashLeaseToken(each.lease_token));
+  const good = kept.filter((each) => fenceOf(each) !== undefined);
   sweep(
     kept.filter((each) => !good.includes(each)),
     holdfast.home.clock().wallMs,
   );
-  const [first, second] = good;
+  const [first, second] = fence === undefined ? good : good.filter((each) => fenceOf(each) === fence);
+  if (first === undefined && good.length > 0) throw otherFence(key, holdfast.owner, fence);
   if (first === undefined) throw notFound(key, holdfast.owner, grants.find((grant) => grant.resource === key)?.owner);
-  if (second !== undefined) throw ambiguous(key, good.length);
+  if (second !== undefined) throw ambiguous(key, good.map(fenceOf));
   return first.lease_token;
 }
 
@@ -120,8 +128,12 @@ async function opens(holdfast: Holdfast, key: string, token: string): Promise<bo
 }
 
 function sweep(stale: readonly FoundToken[], nowMs: number): void {
-  for (const { path, created_at } of stale)
-    if (nowMs - Date.parse(created_at) > ABANDONED_AFTER_MS) removeQuietly(path);
+  for (const kept of stale) if (isAbandoned(kept, nowMs)) removeQuietly(kept.path);
+}
+
+/** Of a token that opens nothing: whether it never will. */
+export function isAbandoned({ created_at }: FoundToken, nowMs: number): boolean {
+  return nowMs - Date.parse(created_at) > ABANDONED_AFTER_MS;
 }
 
 function notFound(key: string, owner: string, holder: string | undefined): HoldfastError {
@@ -134,9 +146,18 @@ function notFound(key: string, owner: string, holder: string | undefined): Holdf
   });
 }
 
-function ambiguous(key: string, count: number): HoldfastError {
-  return new HoldfastError("E_INVALID_ARGUMENT", `token: there are ${count} grants of yours on ${key}; say which one`, {
-    details: { field: "token" },
+function otherFence(key: string, owner: string, fence: number | undefined): HoldfastError {
+  const message = `no detached grant of ${owner} on ${key} here has the fencing token ${fence}`;
+  return new HoldfastError("E_LOCK_NOT_HELD", message, {
+    details: { resource: key },
+    next: [`holdfast lock status ${key}`],
+  });
+}
+
+function ambiguous(key: string, fences: readonly (number | undefined)[]): HoldfastError {
+  const message = `there are ${fences.length} grants of yours on ${key}; say which one`;
+  return new HoldfastError("E_INVALID_ARGUMENT", `token: ${message}`, {
+    details: { field: "token", resource: key, fencing_tokens: fences },
     next: ["Give the lease token of the one you mean with --token."],
   });
 }

@@ -4,13 +4,16 @@
  *   <state>/holdfast/grants/<store>/<key>-<owner>-<random>.json     folders mode 0700, files mode 0600
  *
  * `<state>` is XDG_STATE_HOME or ~/.local/state; store, key and owner are hashes. A file is on the disk before the lock is
- * asked for, so whatever crashes afterwards, the token of a grant that was given is there. What a crash can leave is a
- * file without a grant: it opens nothing, and is removed when somebody looks for that key a day later.
+ * asked for, so whatever crashes afterwards, the token of a grant that was given is there. Its state turns from asked to
+ * given, in place, when the lock is there. What a crash can leave is a file without a grant, or one that still says asked:
+ * the first opens nothing, and is removed when somebody looks for that key a day later; the second opens as well as any.
+ * Only of a token that is known to have been given can it be said that its grant was lost: an asked one that opens nothing
+ * may be that of a process that stands in line.
  *
  * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
  */
 import { hash, randomBytes } from "node:crypto";
-import { fstatSync, mkdirSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { createSynced, removeQuietly, syncFolder } from "../support/durable-file.js";
@@ -19,6 +22,9 @@ import { namesIn } from "../support/names-in.js";
 import { ifReadable } from "../support/readable.js";
 
 const TOKEN_SCHEMA = 1;
+/** The two have one length, so that one is written over the other where it stands. */
+const ASKED = '"state":"asked"';
+const GIVEN = '"state":"given"';
 
 interface KeptToken {
   readonly schema_version: number;
@@ -27,6 +33,8 @@ interface KeptToken {
   readonly resource: string;
   readonly lease_token: string;
   readonly created_at: string;
+  /** Files of an earlier version have none: they are taken for given. */
+  readonly state?: "asked" | "given";
 }
 
 export interface FoundToken extends KeptToken {
@@ -36,6 +44,8 @@ export interface FoundToken extends KeptToken {
 export interface TokenFiles {
   /** Durable when it returns. `E_IO` when it cannot be kept: then the lock must not be asked for. */
   keep(keys: readonly string[], token: string, now: Date): void;
+  /** Notes that what was asked for with this token has been given. */
+  noteGiven(keys: readonly string[], token: string): void;
   /** What was kept for this key under this owner's name, newest first. */
   find(key: string): readonly FoundToken[];
   /** Removes what was kept for these keys with this token. */
@@ -45,6 +55,8 @@ export interface TokenFiles {
 export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: string): TokenFiles {
   const dir = join(stateFolder(env), "holdfast", "grants", digest(store));
   const prefixOf = (key: string): string => `${digest(key)}-${digest(owner)}-`;
+  const kept = (keys: readonly string[], token: string): FoundToken[] =>
+    keys.flatMap((key) => find(key).filter((each) => each.lease_token === token));
   const find = (key: string): FoundToken[] =>
     namesIn(dir)
       .filter((name) => name.startsWith(prefixOf(key)))
@@ -66,6 +78,7 @@ export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: str
             resource,
             lease_token: token,
             created_at: now.toISOString(),
+            state: "asked",
           });
         }
         syncFolder(dir);
@@ -75,8 +88,11 @@ export function openTokenFiles(env: NodeJS.ProcessEnv, store: string, owner: str
       }
     },
     find,
+    noteGiven(keys, token) {
+      for (const { path, state } of kept(keys, token)) if (state === "asked") writeGiven(path);
+    },
     forget(keys, token) {
-      for (const key of keys) for (const kept of find(key)) if (kept.lease_token === token) removeQuietly(kept.path);
+      for (const { path } of kept(keys, token)) removeQuietly(path);
     },
   };
 }
@@ -128,6 +144,21 @@ export function digest(text: string): string {
 
 function writeToken(path: string, kept: KeptToken): void {
   createSynced(path, Buffer.from(`${JSON.stringify(kept)}\n`), 0o600);
+}
+
+/** Without a sync, and without a word when it cannot be: a file that still says asked takes nothing from its token. */
+function writeGiven(path: string): void {
+  try {
+    const at = readFileSync(path).indexOf(ASKED);
+    const fd = openSync(path, "r+");
+    try {
+      if (at >= 0) writeSync(fd, GIVEN, at);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // It was given back meanwhile, or the disk is read-only.
+  }
 }
 
 /** Null for what is not ours or cannot be read: it is no token then. */

@@ -16,9 +16,12 @@ import { manifestOf } from "./compare.js";
 import type { SnapshotInfo } from "./descriptor.js";
 import type { Layout } from "./layout.js";
 import { entriesOf } from "./manifest/manifest-reader.js";
-import { createMarks } from "./objects/marks.js";
+import { createMarks, type Marks } from "./objects/marks.js";
+import type { ObjectIndex } from "./objects/object-index.js";
+import type { ObjectReader } from "./objects/object-reader.js";
 import { claimObjects } from "./pins.js";
 import { allIds, folderOf, listSnapshots, openObjects } from "./snapshots.js";
+import { sweepLarge } from "./sweep-large.js";
 import { systemError } from "./system-error.js";
 import { unfinishedIn } from "./untold.js";
 
@@ -47,25 +50,26 @@ async function sweep(layout: Layout): Promise<Collected> {
     collected.staged += 1;
     collected.bytes += remove(join(layout.staging, name));
   }
-  const used = await mark(layout);
+  using reader = openObjects(layout);
+  const used = await mark(layout, reader);
   for (const id of allIds(layout)) {
     await setImmediate();
     const folder = folderOf(layout, id);
     if (existsSync(join(folder, ".READY")) || existsSync(join(folder, "descriptor.json"))) continue;
-    sweepFolder(layout, folder, used, collected);
+    sweepFolder(layout, folder, { index: reader.index, used }, collected);
   }
   syncFolder(layout.taken);
   return collected;
 }
 
-/** Whether an index, and the pack it is of, has something that is used. */
-type IsUsed = (folder: string, file: string) => boolean;
+interface Findings {
+  readonly index: ObjectIndex;
+  readonly used: Marks;
+}
 
 /** Which objects some complete snapshot needs. */
-async function mark(layout: Layout): Promise<IsUsed> {
-  using reader = openObjects(layout);
-  const { parts } = reader.index;
-  const marks = createMarks(parts);
+async function mark(layout: Layout, reader: ObjectReader): Promise<Marks> {
+  const marks = createMarks(reader.index.parts);
   const use = (sha256: string): void => marks.set(reader.place(sha256));
   for (const { snapshot_id: id } of listSnapshots(layout)) {
     const manifest = manifestOf(layout, id);
@@ -77,18 +81,20 @@ async function mark(layout: Layout): Promise<IsUsed> {
       if (count % 1_000 === 0) await setImmediate();
     }
   }
-  return (folder, file) => marks.hasAny(parts.findIndex((each) => each.folder === folder && each.file === file));
+  return marks;
 }
 
-/** The folder keeps the packs that are used, whole; when none is, it goes. */
+/** The folder keeps the packs that are used, whole, and large objects that are; when none is, it goes. */
 function sweepFolder(
   layout: Layout,
   folder: string,
-  isUsed: IsUsed,
+  { index, used }: Findings,
   collected: { folders: number; objects: number; bytes: number },
 ): void {
   const indexes = readdirSync(folder).filter((name) => name.endsWith(".idx"));
-  const kept = indexes.filter((file) => isUsed(folder, file));
+  const isUsed = (file: string): boolean =>
+    used.hasAny(index.parts.findIndex((each) => each.folder === folder && each.file === file));
+  const kept = indexes.filter(isUsed);
   if (kept.length === 0) {
     const aside = join(layout.staging, basename(folder));
     renameSync(folder, aside); // In one step: half of a folder would look like a damaged snapshot.
@@ -99,6 +105,10 @@ function sweepFolder(
   for (const file of indexes.filter((name) => !kept.includes(name))) {
     collected.objects += 1;
     for (const name of [file, file.slice(0, -".idx".length)]) collected.bytes += remove(join(folder, name));
+  }
+  for (const bytes of sweepLarge(folder, kept, index, used)) {
+    collected.objects += 1;
+    collected.bytes += bytes;
   }
 }
 

@@ -16,7 +16,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { createSynced, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
@@ -58,6 +58,13 @@ export function layoutOf(root: string): Layout {
     use: at("use"),
     turnstile: at("turnstile"),
   };
+}
+
+/** How a path is kept: relative when it lies in the workspace, so that a copy of that does not reach into the original. */
+export function keptPath({ root }: Layout, path: string): string {
+  const inside = relative(root, path);
+  if (inside === "") return ".";
+  return inside.split(sep)[0] === ".." ? path : inside; // A name may begin with two dots.
 }
 
 /** Makes the folders once. `E_FORMAT_UNSUPPORTED` when a newer version made them. */

@@ -1,11 +1,11 @@
 /** The worktrees of a workspace: a file each, outside every payload. */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { underGuard } from "../support/guard.js";
-import { type Layout, parseNewWorktreeName, parseWorktreeName } from "./layout.js";
+import { keptPath, type Layout, parseNewWorktreeName, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
 
 export type WorktreeMode = "exclusive" | "shared";
@@ -27,7 +27,7 @@ export function getWorktree(layout: Layout, name: string): WorktreeRecord {
   if (record === null)
     throw new HoldfastError("E_NOT_FOUND", `there is no worktree ${name}`, {
       details: { worktree_id: name },
-      next: ["`holdfast worktree list` shows them; `holdfast worktree add NAME --path DIR` makes one."],
+      next: ["holdfast worktree list", `holdfast worktree add ${name} --path DIR`],
     });
   return record;
 }
@@ -70,12 +70,10 @@ export async function addWorktree(
 }
 
 function putOnRecord(layout: Layout, { name, path, mode, restoredFrom, wallMs }: NewWorktree): WorktreeRecord {
-  const payload = resolve(layout.root, path);
-  const inside = relative(layout.root, payload);
   const record: WorktreeRecord = {
     schema_version: 1,
     worktree_id: parseWorktreeName(name),
-    path: inside.startsWith("..") ? payload : inside === "" ? "." : inside,
+    path: keptPath(layout, resolve(layout.root, path)),
     mode,
     created_at: new Date(wallMs).toISOString(),
     restored_from: restoredFrom,

@@ -14,12 +14,21 @@ export function isSnapshotId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The beginning of an id, or its end from the last dash on. `E_INVALID_ARGUMENT`. */
-export function parseIdPart(text: unknown): string {
-  if (typeof text !== "string" || !/^[0-9a-f-]{4,27}$/.test(text))
+/** The beginning of an id, or its end from the last dash on. */
+export function isIdPart(text: string): boolean {
+  return /^[0-9a-f-]{4,27}$/.test(text);
+}
+
+export function isTag(text: unknown): text is string {
+  return typeof text === "string" && /^[\w.:@+-]{1,64}$/.test(text);
+}
+
+/** What a person may call a snapshot by. Every part of an id could be a tag too. `E_INVALID_ARGUMENT`. */
+export function parseSnapshotName(text: unknown): string {
+  if (!isTag(text))
     throw invalidArgument(
       "id",
-      `${JSON.stringify(text)} is no snapshot id and no part of one (at least 4 characters)`,
+      `${JSON.stringify(text)} is no snapshot id, no part of one, and no tag`,
       "holdfast history",
     );
   return text;

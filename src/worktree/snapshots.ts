@@ -7,7 +7,7 @@ import type { Layout } from "./layout.js";
 import { loadIndexParts } from "./objects/load-index.js";
 import { createObjectIndex } from "./objects/object-index.js";
 import { type ObjectReader, openObjectReader } from "./objects/object-reader.js";
-import { isSnapshotId, parseIdPart } from "./snapshot-id.js";
+import { isIdPart, isSnapshotId, parseSnapshotName } from "./snapshot-id.js";
 
 export function folderOf(layout: Layout, id: string): string {
   return join(layout.taken, id);
@@ -56,24 +56,39 @@ function parentsFirst(found: readonly SnapshotInfo[]): SnapshotInfo[] {
   });
 }
 
-/** The id that begins or ends so. `E_NOT_FOUND`, `E_INVALID_ARGUMENT` when several do. */
+/**
+ * The id that is meant by an id, by what one begins or ends with, or by a tag that only one snapshot has. What fits an id
+ * is never taken for a tag. `E_NOT_FOUND`, `E_INVALID_ARGUMENT` when it fits several.
+ */
 export function resolveId(layout: Layout, text: string): string {
-  const part = parseIdPart(text);
-  const ids = [...new Set([...allIds(layout), ...stagedIds(layout)])];
-  const found = ids.includes(part) ? [part] : ids.filter((id) => id.startsWith(part) || id.endsWith(part));
+  const name = parseSnapshotName(text);
+  const ids = idsLike(layout, name);
+  const found = ids.length > 0 ? ids : idsTagged(layout, name);
   const [id] = found;
   if (id === undefined)
-    throw new HoldfastError("E_NOT_FOUND", `there is no snapshot ${text}`, { next: ["holdfast history"] });
+    throw new HoldfastError("E_NOT_FOUND", `there is no snapshot with the id or the tag ${name}`, {
+      next: ["holdfast history"],
+    });
   if (found.length > 1)
     throw new HoldfastError(
       "E_INVALID_ARGUMENT",
-      `${text} fits ${found.length} snapshots: ${found.slice(0, 5).join(", ")}`,
+      `${name} ${ids.length > 0 ? "fits" : "is a tag of"} ${found.length} snapshots: ${found.slice(0, 5).join(", ")}`,
       {
         details: { field: "id", found },
-        next: ["holdfast history"],
+        next: [ids.length > 0 ? "holdfast history" : `holdfast history --tag ${name}`],
       },
     );
   return id;
+}
+
+function idsLike(layout: Layout, part: string): string[] {
+  if (!isIdPart(part)) return [];
+  const ids = [...new Set([...allIds(layout), ...stagedIds(layout)])];
+  return ids.includes(part) ? [part] : ids.filter((id) => id.startsWith(part) || id.endsWith(part));
+}
+
+function idsTagged(layout: Layout, tag: string): string[] {
+  return listSnapshots(layout).flatMap(({ snapshot_id, tags }) => (tags.includes(tag) ? [snapshot_id] : []));
 }
 
 /** Those in the making, or left by a crash. */

@@ -2,6 +2,7 @@
 import { invalidArgument } from "../support/errors.js";
 import { CONSISTENCY_LEVELS, type ConsistencyLevel } from "./descriptor.js";
 import type { WorktreeMode } from "./registry.js";
+import { isTag } from "./snapshot-id.js";
 
 export function parseLevel(level: ConsistencyLevel | undefined, mode: WorktreeMode): ConsistencyLevel {
   if (level === undefined) return mode === "shared" ? "best_effort" : "quiesced";
@@ -13,6 +14,6 @@ export function parseLevel(level: ConsistencyLevel | undefined, mode: WorktreeMo
 export function checkTexts(note: string, tags: readonly string[]): void {
   if (typeof note !== "string" || note.length > 4_096)
     throw invalidArgument("note", "text of at most 4,096 characters");
-  if (!Array.isArray(tags) || tags.length > 32 || tags.some((tag) => !/^[\w.:@+-]{1,64}$/.test(String(tag))))
+  if (!Array.isArray(tags) || tags.length > 32 || !tags.every(isTag))
     throw invalidArgument("tags", "at most 32 words of letters, digits and . : @ + - _");
 }

@@ -61,7 +61,10 @@ export interface Worktrees {
   take(worktree: string, options?: TakeOptions): Promise<SnapshotInfo & { readonly files_read: number }>;
   /** Complete snapshots, oldest first. Takes no lock. */
   list(options?: { readonly worktree?: string }): readonly SnapshotInfo[];
-  /** By id, or an unmistakable part of one. `E_NOT_FOUND`, `E_PARTIAL_SNAPSHOT`. */
+  /**
+   * By id, by an unmistakable part of one, or by a tag that no other has; so wherever an `id` is asked for. What fits an id
+   * is never taken for a tag. `E_NOT_FOUND`, `E_PARTIAL_SNAPSHOT`, `E_INVALID_ARGUMENT` when several fit.
+   */
   info(id: string): SnapshotInfo;
   diff(before: string, after: string): Promise<readonly Difference[]>;
   /** One, or everything. */

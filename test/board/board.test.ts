@@ -356,6 +356,15 @@ describe("the board", () => {
     await expect(board.waitForGate("2", "review")).rejects.toMatchObject({ code: "E_NOT_FOUND" });
   });
 
+  it("hears of a state that git has brought, under a revision that was seen before", async () => {
+    const { revision } = await board.add({ title: "a" });
+    const closed = board.wait("1");
+    const path = join(place.dir, "issues", "1.json");
+    await new Promise((resolve) => setTimeout(resolve, 50)); // It looks at once; sooner would show nothing.
+    writeFileSync(path, readFileSync(path, "utf8").replace('"state": "ready"', '"state": "done"'));
+    expect(await closed).toMatchObject({ revision, state: "done" });
+  });
+
   it.each([
     ["missing", (path: string) => rmSync(path)],
     ["torn", (path: string) => writeFileSync(path, '{"schema_version":1,"rev')],

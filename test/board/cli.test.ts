@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BOARD } from "../../src/cli/rows/board.js";
-import { isInGroup } from "../../src/support/process-table.js";
+import { listGroup } from "../../src/support/process-table.js";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const TIMEOUT = 300_000;
@@ -78,7 +78,10 @@ it("CLI-2 claim, work, gate, close: the day of an agent", { timeout: TIMEOUT }, 
   });
   expect(await holdfast("agent:7", "issue", "close", "1")).toMatchObject({
     exit: 88,
-    error: { code: "E_GATE_BLOCKED", next: ["holdfast gate run 1 tests", "holdfast issue gate pass 1 review"] },
+    error: {
+      code: "E_GATE_BLOCKED",
+      next: [`holdfast --root ${root} gate run 1 tests`, `holdfast --root ${root} issue gate pass 1 review`],
+    },
   });
   expect(await holdfast("agent:7", "gate", "run", "1", "tests")).toMatchObject({
     exit: 88,
@@ -111,6 +114,8 @@ it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () =>
     exit: 88,
     error: { code: "E_CYCLE" },
   });
+  const itself = await holdfast("user:a", "issue", "dep", "add", "1", "1");
+  expect(itself).toMatchObject({ exit: 88, error: { next: [`holdfast --root ${root} issue list`] } });
   expect(await holdfast("user:a", "issue", "update", "2", "--title", "x", "--if-revision", "99")).toMatchObject({
     exit: 88,
     error: { code: "E_REVISION_CONFLICT" },
@@ -118,11 +123,15 @@ it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () =>
   expect(await holdfast("user:a", "issue", "show", "99")).toMatchObject({ exit: 89 });
   expect(await holdfast("user:a", "issue", "wait", "2", "--wait", "50ms")).toMatchObject({
     exit: 75,
-    error: { code: "E_LOCK_TIMEOUT" },
+    error: {
+      code: "E_LOCK_TIMEOUT",
+      message: "issue 2 was not closed within 50 ms",
+      next: [`holdfast --root ${root} issue wait 2 --wait 1h`, `holdfast --root ${root} issue show 2`],
+    },
   });
   expect(await holdfast("user:a", "issue", "release", "2")).toMatchObject({
     exit: 81,
-    error: { code: "E_LOCK_NOT_HELD", next: ["holdfast issue show 2"] },
+    error: { code: "E_LOCK_NOT_HELD", next: [`holdfast --root ${root} issue show 2`] },
   });
 });
 
@@ -182,10 +191,26 @@ it("CLI-5 who changes or claims another's issue is told whose it is and what to 
     said("user:a", "issue", "claim", id),
   ]);
   for (const text of [changed, claimed]) expect(text).toContain(`holdfast: issue ${id} is claimed by agent:7\n`);
-  expect(changed).toContain(`  holdfast lock wait issue:${id} --wait 2m\n`);
+  expect(changed).toContain(`  holdfast --root ${root} lock wait issue:${id} --wait 2m\n`);
   expect(changed).toContain("If the claim is yours, say so with --owner or --token.");
   expect(claimed).toContain(`  holdfast --root ${root} issue claim ${id} --wait 2m\n`);
   await holdfast("agent:7", "issue", "close", id);
+});
+
+it("CLI-3 a claim that stands in line keeps its token, whatever else its owner does to the issue", {
+  timeout: TIMEOUT,
+}, async () => {
+  const { id } = (await holdfast("agent:7", "issue", "add", "wanted")).data.issue;
+  await holdfast("agent:7", "issue", "claim", id);
+  const claiming = holdfast("user:a", "issue", "claim", id, "--wait", "2m");
+  await expect
+    .poll(async () => (await holdfast("user:a", "lock", "status", `issue:${id}`)).data.waiters)
+    .toHaveLength(1);
+  const { error } = await holdfast("user:a", "issue", "update", id, "--title", "x");
+  expect(error).toMatchObject({ code: "E_LOCK_CONFLICT", message: `issue ${id} is claimed by agent:7` });
+  await holdfast("agent:7", "issue", "release", id);
+  expect((await claiming).exit).toBe(0);
+  expect((await holdfast("user:a", "issue", "close", id)).data.issue.state).toBe("done");
 });
 
 it("CLI-5 none is nobody, and a release says whose the issue is", { timeout: TIMEOUT }, async () => {
@@ -223,5 +248,5 @@ it("BOARD-4 a gate's command ends when its run is killed", { timeout: TIMEOUT },
   await expect.poll(() => existsSync(begun)).toBe(true);
   run.kill("SIGKILL");
   const group = Number(readFileSync(begun, "utf8"));
-  await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie)).toBe(false);
+  await expect.poll(() => listGroup(group).some(({ isZombie }) => !isZombie)).toBe(false);
 });

@@ -53,6 +53,51 @@ describe("CLI-3: tokens", () => {
     expect((await scene.json(["lock", "release", "mine"])).exit).toBe(81);
   });
 
+  it("whoever asks again for what was taken under the same name is told so, not only to wait for it", async () => {
+    await scene.data(["lock", "acquire", "again"]);
+    const own = [
+      "It was taken under your own name. If you did, it is yours already:",
+      "holdfast lock renew again",
+      "holdfast lock release again",
+      "If not, wait for it:",
+    ];
+    const wait = ["holdfast lock acquire again --wait 2m", "holdfast explain again"];
+    const lock = await scene.json(["lock", "acquire", "again", "--wait", "0"]);
+    expect([lock.exit, lock.error.details.yours, lock.error.next]).toEqual([75, "again", [...own, ...wait]]);
+    const other = await scene.json(["lock", "acquire", "again", "--wait", "0", "--owner", "agent:other"]);
+    expect(other.error.next).toEqual([
+      "holdfast lock acquire again --owner agent:other --wait 2m",
+      "holdfast explain again",
+    ]);
+    const { issue } = await scene.data(["issue", "add", "Once"]);
+    await scene.data(["issue", "claim", issue.id]);
+    const claim = await scene.json(["issue", "claim", issue.id]);
+    expect(claim.error.next).toContain(`holdfast issue release ${issue.id}`);
+    for (const step of [`lock renew issue:${issue.id}`, `issue release ${issue.id}`])
+      expect((await scene.run(step.split(" "))).exit, step).toBe(0);
+  });
+
+  it("of several grants on one key are told apart by --fence, as lock list shows it", async () => {
+    const fences: number[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const { grants } = await scene.data(["lock", "acquire", "seats", "--permits", "2"]);
+      fences.push(grants[0].fencing_token);
+    }
+    const unclear = await scene.json(["lock", "release", "seats", "--owner", "user:else"]);
+    expect(unclear.exit, "nobody else's").toBe(81);
+    const { exit, error } = await scene.json(["lock", "release", "seats"]);
+    expect(exit).toBe(64);
+    expect([...error.next].sort()).toEqual(fences.map((fence) => `holdfast lock release seats --fence ${fence}`));
+    const other = await scene.json(["lock", "release", "seats", "--fence", "1"]);
+    expect([other.exit, other.error.code]).toEqual([81, "E_LOCK_NOT_HELD"]);
+    expect((await scene.json(["lock", "release", "seats", "x", "--fence", "1"])).exit, "for one key").toBe(64);
+    const { grants } = await scene.data(["lock", "renew", "seats", "--fence", String(fences[1])]);
+    expect(grants.map((grant: Json) => grant.fencing_token)).toEqual([fences[1]]);
+    await scene.data(["lock", "release", "seats", "--fence", String(fences[0])]);
+    await scene.data(["lock", "release", "seats"]);
+    expect((await scene.inspect("seats")).state).toBe("free");
+  });
+
   it.skipIf(process.getuid?.() !== 0)(
     "open nothing for another user of the system, not even for root (as root, where others can run the command)",
     async ({ skip }) => {

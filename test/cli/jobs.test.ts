@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isInGroup } from "../../src/support/process-table.js";
+import { listGroup } from "../../src/support/process-table.js";
 import { ended, type Json, linesOf, openScene, type Scene } from "./command.js";
 
 let scene: Scene;
@@ -146,7 +146,7 @@ describe("JOB-7: jobs as commands", () => {
     await own.json(["job", "wait", String(id), "--wait", "4m"]);
     worker.kill("SIGKILL");
     await over;
-    await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie), { timeout: 240_000 }).toBe(false);
+    await expect.poll(() => listGroup(group).some(({ isZombie }) => !isZombie), { timeout: 240_000 }).toBe(false);
     await own.close();
   });
 
@@ -182,6 +182,10 @@ describe("JOB-7: jobs as commands", () => {
     const twice = await scene.json(["job", "add", "sh", "--project", "alpha", "--at", "2h", "--delay", "1h"]);
     expect(twice).toMatchObject({ exit: 64, error: { code: "E_INVALID_ARGUMENT", details: { field: "delay" } } });
     expect(twice.error.message).toContain("leave out one of at and delay");
+    const zone = ["job", "add", "sh", "--project", "alpha", "--cron", "* * * * *", "--time-zone", "Foo"];
+    expect((await scene.run(zone)).stderr).toContain('holdfast: --time-zone: "Foo" is no time zone');
+    const cron = await scene.run(["job", "add", "sh", "--project", "alpha", "--cron", "3 o'clock"]);
+    expect(cron.stderr).toContain(`--cron: "3 o'clock" is no schedule such as 0 3 * * 1-5: `);
     expect(await scene.json(["worker", "--grace", "1x"])).toMatchObject({ command: "worker", exit: 64 });
     expect(await scene.json(["job", "show", "9999"])).toMatchObject({ exit: 89, error: { code: "E_NOT_FOUND" } });
   });

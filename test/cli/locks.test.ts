@@ -19,7 +19,7 @@ const RECORD = [
   "fencing_token",
   "metadata",
 ];
-const STATUS = ["resource", "state", "grants", "waiters", "fencing_token", "profile"];
+const STATUS = ["resource", "state", "grants", "waiters", "fencing_token", "profile", "permits"];
 
 let scene: Scene;
 beforeAll(async () => {
@@ -98,6 +98,24 @@ describe("CLI-2: shapes", () => {
     const down = await scene.data(["lock", "downgrade", "convert"]);
     expect([down.grants[0].mode, down.grants[0].fencing_token]).toEqual(["read", up.grants[0].fencing_token]);
     expect(keys(down.grants[0])).toEqual(RECORD);
+  });
+
+  it("LOCK-9: a lock that has the mode already is told as what it is, beside those that were converted", async () => {
+    await scene.data(["lock", "acquire", "mixed/read", "--mode", "read"]);
+    await scene.data(["lock", "acquire", "mixed/write"]);
+    const again = await scene.run(["lock", "downgrade", "mixed/read"]);
+    expect([again.exit, again.stdout.split("\n")[0]]).toEqual([0, "a read lock already"]);
+    const [written] = (await scene.run(["lock", "upgrade", "mixed/write"])).stdout.split("\n");
+    expect(written).toBe("a write lock already");
+    const both = await scene.run(["lock", "downgrade", "mixed/read", "mixed/write"]);
+    const heads = both.stdout.split("\n").filter((line) => line !== "" && !line.startsWith("  "));
+    expect(heads).toEqual(["downgraded", "a read lock already"]);
+    expect(both.stdout.indexOf("mixed/write")).toBeLessThan(both.stdout.indexOf("mixed/read"));
+    const { grants } = await scene.data(["lock", "downgrade", "mixed/read", "mixed/write"]);
+    expect(grants.map((grant: Json) => [grant.resource, grant.mode])).toEqual([
+      ["mixed/read", "read"],
+      ["mixed/write", "read"],
+    ]);
   });
 
   it("lock list goes on where a page ended", async () => {
@@ -185,6 +203,23 @@ describe("CLI-4: exit codes", () => {
     expect(conflict.error.next).toEqual(["holdfast lock acquire busy --wait 2m", "holdfast explain busy"]);
   });
 
+  it("what to type next says the workspace and the owner that were typed: elsewhere it would be about others", async () => {
+    const cwd = scene.dir;
+    await scene.data(["lock", "acquire", "far", "--owner", "agent:far"]);
+    const around = ["--root", scene.root, "--owner", "agent:near"];
+    const refused = await scene.json(["lock", "acquire", "far", "--wait=0", ...around], { cwd });
+    expect(refused.error.next).toEqual([
+      `holdfast lock acquire far ${around.join(" ")} --wait 2m`,
+      `holdfast --root ${scene.root} explain far`,
+    ]);
+    const free = await scene.json(["lock", "steal", "nobody", ...around], { cwd });
+    expect(free.error.next).toEqual([`holdfast ${around.join(" ")} lock acquire nobody`]);
+    for (const step of [refused.error.next[1], free.error.next[0]])
+      expect((await scene.run(step.split(" ").slice(1), { cwd })).exit, step).toBe(0);
+    const unknown = await scene.json(["issue", "show", "99", `--root=${scene.root}`], { cwd });
+    expect(unknown.error.next).toEqual([`holdfast --root ${scene.root} issue list`]);
+  });
+
   it("64, 77, 81, 82, 89, and the shapes of break and steal", async () => {
     const { grants } = await scene.data(["lock", "acquire", "codes"]);
     const fence = String(grants[0].fencing_token + 1);
@@ -266,6 +301,14 @@ describe("CLI-5: for people", () => {
     writeFileSync(join(scene.root, "plan.md"), "");
     const { exit, stderr } = await scene.run(["lock", "acquire", "plan.md", "other", "path/plan.md"]);
     expect([exit, stderr]).toEqual([0, "plan.md is a file here, and this is not its lock: that is path/plan.md\n"]);
+  });
+
+  it("LOCK-16: the status of a semaphore says how many permits are taken", async () => {
+    for (let time = 0; time < 2; time += 1) await scene.data(["lock", "acquire", "gpu", "--permits", "3"]);
+    const [first] = (await scene.run(["lock", "status", "gpu"])).stdout.split("\n");
+    expect(first).toBe("gpu is held (profile default), permits 2 of 3 taken");
+    const status = await scene.data(["lock", "status", "gpu"]);
+    expect([keys(status), status.permits]).toEqual([STATUS, { total: 3, taken: 2 }]);
   });
 
   it("tables are aligned and fit, words go to stdout once, and --quiet says nothing", async () => {

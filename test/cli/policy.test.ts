@@ -49,6 +49,17 @@ describe("policy explain", () => {
 describe("approve", () => {
   it("POL-4: gives a person's approval a token, and an agent none", async () => {
     const words = ["approve", "map.delete", "project=a", "map=m", "--reason", "old"];
+    const other = await scene.run([
+      "approve",
+      "map.delete",
+      "project=a",
+      "map=time",
+      "--by",
+      "user:ann",
+      "--ttl",
+      "1m",
+    ]);
+    expect(other.stderr).toMatch(/once, until [\d -]*\d\d:\d\d:\d\d: hand this token on\n$/);
     const { approval } = await scene.data([...words, "--by", "user:ann"]);
     expect(approval).toMatchObject({ resource: "approval/map.delete/project:a/map:m", owner: "user:ann" });
     expect(approval.metadata).toEqual({ operation: "map.delete", ids: { project: "a", map: "m" }, reason: "old" });

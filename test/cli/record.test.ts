@@ -54,6 +54,7 @@ describe("AUDIT-4: the record", () => {
     expect(since).toEqual(["released log:a/x"]);
     expect(until).toEqual([]);
     expect([page.next, rest.next, rest.entries.length]).toEqual([2, null, 1]);
+    expect((await scene.run(["audit", "list", "--limit", "2"])).stderr).toBe("more: the same with --after 2\n");
     const odd = await scene.json(["audit", "list", "--event", "eaten"]);
     expect([odd.exit, odd.error.details.field]).toEqual([64, "event"]);
   });

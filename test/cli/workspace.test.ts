@@ -165,6 +165,7 @@ describe("set-up commands", () => {
       waiters: [],
       fencing_token: 0,
       profile: "lease",
+      permits: null,
     });
     expect(answers[1]).toEqual({ grants: [], next: null });
     expect(answers[2]).toMatchObject({ resource: "a:1", holders: [], line: [], history: [] });
@@ -245,6 +246,26 @@ describe("CLI-2: one document, whatever happens", () => {
     },
   );
 
+  it.runIf(HAS_TERMINALS)(
+    "CLI-5: whoever waits before a terminal is told for what (where script is installed)",
+    async () => {
+      const { issue } = await scene.data(["issue", "add", "Slow"]);
+      await scene.run(["gate", "add", "slow", "--", "sleep", "1"]);
+      await scene.data(["issue", "update", issue.id, "--add-gate", "slow"]);
+      await scene.data(["lock", "acquire", "slow", "--owner", "agent:slow"]);
+      const on = (words: string): string => scene.inShell(`exec script -qec "'$0' '$1' ${words}" /dev/null`, []).stdout;
+      expect(on(`issue wait ${issue.id} --wait 1s`)).toContain(
+        `waiting for issue ${issue.id} to be closed (Ctrl-C stops)`,
+      );
+      expect(on(`gate wait ${issue.id} slow --wait 1s`)).toContain("waiting for gate slow of issue");
+      expect(on(`gate run ${issue.id} slow`)).toContain("gate slow is running;");
+      expect(on("run slow --wait 1s -- true")).toContain(
+        "waiting for slow: agent:slow holds it, 15 min left (Ctrl-C stops)",
+      );
+      expect(on("run quick -- sleep 1"), "what it runs has the terminal").toBe("");
+    },
+  );
+
   it("completion scripts name every command; bash completes", async () => {
     const [bash, fish] = await Promise.all([scene.run(["completion", "bash"]), scene.run(["completion", "fish"])]);
     expect(fish.stdout).toContain("-a acquire");
@@ -260,5 +281,11 @@ describe("CLI-2: one document, whatever happens", () => {
     expect(complete("holdfast lock acquire a --mode ")).toEqual(["read", "upgradeable", "write"]);
     expect(complete("holdfast explain a --hi")).toEqual(["--history"]);
     expect(complete("holdfast completion z")).toEqual(["zsh"]);
+    expect(complete("holdfast issue gate ")).toEqual(["pass", "fail"]);
+    expect(complete("holdfast issue de")).toEqual(["dep"]);
+    expect(complete("holdfast issue gate pass 1 tests --no")).toEqual(["--note", "--no-color"]);
+    expect(complete("holdfast --root /srv lock sta")).toEqual(["status"]);
+    expect(complete("holdfast --owner agent : 7 lock sta"), "bash breaks words at a colon").toEqual(["status"]);
+    expect(complete("holdfast run deploy -- l"), "names of files are the shell's").toEqual([""]);
   });
 });

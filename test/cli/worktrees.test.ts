@@ -24,6 +24,7 @@ describe("TREE-6, CLI-2: snapshots from the command line", () => {
     expect(second.parent_id).toBe(first.snapshot_id);
     const { files_read: _read, ...described } = second;
     expect(await scene.data(["info", second.snapshot_id.slice(-8)])).toEqual(described);
+    expect(await scene.data(["info", "v1"])).toMatchObject({ snapshot_id: first.snapshot_id });
     expect((await scene.data(["diff", first.snapshot_id, second.snapshot_id])).differences).toEqual([
       { change: "added", path: "b", kind: "file", size_before: null, size_after: 3 },
     ]);
@@ -46,7 +47,24 @@ describe("TREE-6, CLI-2: snapshots from the command line", () => {
       exit: 64,
       error: { next: ["holdfast worktree add NAME --path DIR"] },
     });
-    expect(await scene.json(["info", "v1"])).toMatchObject({ exit: 64, error: { next: ["holdfast history"] } });
+    expect(await scene.json(["info", "v1"])).toMatchObject({ exit: 89, error: { next: ["holdfast history"] } });
+  });
+
+  it("CLI-5: what a restore in place says to type undoes it", async () => {
+    const { snapshot_id: id } = await scene.data(["snapshot"]);
+    writeFileSync(payload("b"), "two");
+    const { stderr } = await scene.run(["restore", id, "--inplace"]);
+    const [, step = ""] = /; to go back: holdfast (.*)\n/.exec(stderr) ?? [];
+    expect(existsSync(payload("b"))).toBe(false);
+    expect((await scene.run(step.split(" "))).exit).toBe(0);
+    expect(readFileSync(payload("b"), "utf8")).toBe("two");
+    const over = await scene.run(["restore", "--revert", "main"]);
+    expect([over.stdout, over.stderr]).toEqual([
+      "nothing was interrupted in main\n",
+      expect.stringContaining("holdfast history main, then holdfast restore ID --inplace"),
+    ]);
+    const unknown = await scene.json(["snapshot", "mian"]);
+    expect(unknown.error.next).toEqual(["holdfast worktree list", "holdfast worktree add mian --path DIR"]);
   });
 
   it("CLI-4: exit codes 83, 84, 65, 75, 81, 89", async () => {

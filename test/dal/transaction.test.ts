@@ -38,6 +38,22 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(lease.state).toBe("held");
   });
 
+  it("is no hindrance, once it is over, to what was begun inside it", async () => {
+    await using place = new Place();
+    const lease = await withTable(place);
+    let isOver = (): void => undefined;
+    const over = new Promise<void>((resolve) => {
+      isOver = resolve;
+    });
+    const begun: Promise<unknown[]>[] = [];
+    await lease.transaction((sql) => {
+      sql.rows("INSERT INTO tiles (text) VALUES ('one')");
+      begun.push((async () => over.then(() => texts(lease)))());
+    });
+    isOver();
+    expect(await Promise.all(begun)).toEqual([["one"]]);
+  });
+
   it("runs nothing for a reader, a permit, or a holder that was overtaken", async () => {
     await using place = new Place();
     const lease = await withTable(place);

@@ -125,6 +125,28 @@ describe("holdfast selftest and doctor", () => {
     return dir;
   }
 
+  it("CLI-5: whoever has locked it already, and whoever finds it free, is told what to type", async () => {
+    const folder = newFolder();
+    const one = ["--owner", "agent:one", "--json"];
+    await holdfast(folder, "deliverable", "lock", ".", ...one);
+    const again = await holdfast(folder, "deliverable", "lock", ".", ...one);
+    expect([again.exit, again.json.error.next.slice(1)]).toEqual([
+      75,
+      [
+        "It was locked under your own name. If you did, it is yours already:",
+        `holdfast --owner agent:one deliverable renew ${folder}`,
+        "If not, do not write; report the contention.",
+      ],
+    ]);
+    const step = again.json.error.next[2]?.split(" ").slice(1) ?? [];
+    expect((await holdfast(folder, ...step)).exit).toBe(0);
+    const other = await holdfast(folder, "deliverable", "lock", ".", "--owner", "agent:two", "--json");
+    expect(other.json.error.next.slice(1)).toEqual(["Do not write; report the contention."]);
+    await holdfast(folder, "deliverable", "unlock", ".", ...one);
+    const free = await holdfast(folder, "deliverable", "renew", ".", "--json");
+    expect([free.exit, free.json.error.next.at(-1)]).toEqual([81, `holdfast deliverable lock ${folder}`]);
+  });
+
   it("CLI-5: a wrong argument is told with the help of its command", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "file"), "");

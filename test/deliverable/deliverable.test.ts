@@ -15,6 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Contention } from "../../src/lock/contention.js";
 import { isHoldfastError } from "../../src/support/errors.js";
+import { openGuard } from "../../src/support/guard.js";
 import { deliverable, isLocked, movableClock, newFolder, others, readLock, readLog } from "./scene.js";
 
 const MINUTE = 60_000;
@@ -292,6 +293,24 @@ describe("copies and moves", () => {
     expect(existsSync(folder)).toBe(false);
     await deliverable(moved).renew({ token: lock.token });
     await deliverable(moved).unlock({ token: lock.token });
+  });
+
+  it("DELIV-4: a lock of a folder that was put there while its guard was awaited is no copy, and nobody's to recover", async () => {
+    const folder = newFolder();
+    await (await deliverable(folder).lock()).unlock();
+    const backup = `${folder}-backup`;
+    cpSync(folder, backup, { recursive: true });
+    const guard = openGuard(join(folder, ".holdfast/deliverable/guard"));
+    expect(guard.tryEnter()).toBe(true);
+    const locking = deliverable(folder).lock();
+    renameSync(folder, `${folder}-old`);
+    renameSync(backup, folder);
+    guard.leave();
+    guard.close();
+    await using lock = await locking;
+    expect(await deliverable(folder).status()).toMatchObject({ state: "held", life: "alive", copied: false });
+    await refusal(deliverable(folder, { holder: "agent:two" }).recover(), "E_LOCK_CONFLICT");
+    await lock.renew();
   });
 
   it("DELIV-4: terminate removes lock and .holdfast/ with a last line, and leaves a workspace there alone", async () => {

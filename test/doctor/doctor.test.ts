@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -169,6 +170,16 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     expect(ward.everything()).toEqual(before);
   });
 
+  it("STALE-2: leaves the proof alone that a process is just making: it is not dead, but has not begun", async () => {
+    const ward = new Ward(kind);
+    await ward.use((one) => one.acquire("t/x", DETACHED));
+    mkdirSync(join(ward.home, "alive"), { recursive: true });
+    const path = join(ward.home, "alive", "ab".repeat(12));
+    writeFileSync(path, ""); // As it is before its process has locked it.
+    expect((await ward.examine({ repair: true })).findings).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+  });
+
   it.each(Object.keys(TROUBLES))(
     "STALE-7: finds %s; without --repair, or when that is not safe, nothing changes",
     async (code) => {
@@ -238,6 +249,13 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     expect(repaired.map(({ code, ok }) => [code, ok])).toContainEqual(["TICKET_STALE", true]);
     expect(await ward.codes()).not.toContain("TICKET_STALE");
   }, 300_000);
+});
+
+it("a file that a file manager left among the trees of a file store is no damage", async () => {
+  const ward = new Ward("file");
+  await ward.use((one) => one.acquire("t/x", DETACHED));
+  writeFileSync(join(ward.home, "locks", ".DS_Store"), "how a window was shown");
+  expect((await ward.examine()).findings).toEqual([]);
 });
 
 function ignoreConflict(error: unknown): null {

@@ -211,6 +211,23 @@ describe("documents", () => {
     await other.close();
   });
 
+  it("BOARD-7 watch tells of a document that was made anew, and of one that others wrote, though the revision is the same", async () => {
+    await documents.update("x", () => ({ n: 1 }));
+    const seen: number[] = [];
+    for await (const document of documents.watch<Counter>("x")) {
+      const n = document?.value.n ?? 0;
+      if (seen.push(n) === 3) break;
+      expect(document?.revision).toBe(1);
+      if (n === 1)
+        await documents.transact((tx) => {
+          tx.remove("x");
+          tx.put("x", { n: 2 });
+        });
+      if (n === 2) writeFileSync(join(dir, "x.json"), '{ "schema_version": 1, "revision": 1, "n": 3 }');
+    }
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
   it("a folder whose journal is deleted begins a new one", async () => {
     await documents.update("x", increment);
     rmSync(join(dir, ".journal"), { recursive: true });

@@ -34,12 +34,13 @@ interface Told {
   readonly client?: AgentClient;
   readonly env?: NodeJS.ProcessEnv;
   readonly ttl?: string;
+  readonly wait?: string;
   readonly cwd?: string;
 }
 
-function tell(session: string, event: object, { agent, client = "claude", ttl, cwd = root, ...more }: Told = {}) {
+function tell(session: string, event: object, { agent, client = "claude", ttl, wait, cwd = root, ...more }: Told = {}) {
   const input = JSON.stringify({ session_id: session, ...(agent ? { agent_id: agent } : {}), cwd, ...event });
-  return checkHook({ client, input, env: { ...env, ...more.env }, cwd: root, ttl });
+  return checkHook({ client, input, env: { ...env, ...more.env }, cwd: root, ttl, wait });
 }
 
 const write = (session: string, file: string, told?: Told): Promise<Checked> =>
@@ -127,6 +128,26 @@ describe("HOOK-1: a file is one run's", () => {
     expect(answers.map(({ stderr }) => stderr)).toEqual(Array(6).fill(""));
     await event("busy", "SessionEnd");
     expect(await owners("path/src/parallel.ts")).toEqual([]);
+  });
+
+  it("hooks of one run that ask at once do not wait for each other, either", async () => {
+    const waiting = { wait: "2m" };
+    const files = ["src/both.ts", "src/one.ts"];
+    await write("stranger", "src/both.ts");
+    const asked = files.map((file) => shell("busy", `touch src/both.ts ${file}`, waiting));
+    await expect.poll(async () => (await library.inspect("path/src/both.ts")).waiters).toHaveLength(2);
+    await event("stranger", "SessionEnd");
+    const begun = performance.now();
+    expect((await Promise.all(asked)).map(({ stderr }) => stderr)).toEqual(["", ""]);
+    expect(performance.now() - begun).toBeLessThan(60_000);
+    await event("busy", "SessionEnd");
+    for (const file of files) expect(await owners(`path/${file}`)).toEqual([]);
+  });
+
+  it("hooks of one run that change files all over the tree at once do not refuse each other", async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => shell("busy", "git reset --hard")));
+    expect(answers.map(({ stderr }) => stderr)).toEqual(Array(6).fill(""));
+    expect(await owners("path")).toEqual([]);
   });
 });
 
@@ -236,6 +257,20 @@ describe("HOOK-1: sub-agents", () => {
     await event("crew", "SubagentStop", { agent: "s1" });
     expect((await shell("crew", "git reset --hard")).stderr).toBe("");
     await event("crew", "SessionEnd");
+  });
+});
+
+describe("HOOK-1: a run that ends a turn while a sub-agent of it stands in line", () => {
+  it("leaves the token of that one alone, which finds what it was given", async () => {
+    await write("ahead", "src/wanted.ts");
+    const asked = write("turns", "src/wanted.ts", { agent: "s1", wait: "2m" });
+    await expect.poll(async () => (await library.inspect("path/src/wanted.ts")).waiters).toHaveLength(1);
+    await event("turns", "Stop");
+    await event("ahead", "SessionEnd");
+    expect((await asked).stderr).toBe("");
+    expect((await write("turns", "src/wanted.ts", { agent: "s1" })).stderr).toBe("");
+    await event("turns", "SubagentStop", { agent: "s1" });
+    expect(await owners("path/src/wanted.ts")).toEqual([]);
   });
 });
 

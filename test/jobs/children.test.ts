@@ -85,6 +85,32 @@ describe("JOB-6: a handler in a process of its own", () => {
   });
 });
 
+describe("JOB-5: a handler of a worker that is itself the command of a run", () => {
+  it("is no part of that run, as little as a command is", async () => {
+    await using crew = new Crew("sqlite");
+    const jobs = await crew.place.jobs();
+    const { id } = await jobs.enqueue("child", { do: "env" }, P);
+    const own = { HOLDFAST_RESOURCE: "k", HOLDFAST_FENCING_TOKEN: "7", HOLDFAST_LEASE_TOKEN: "hf_k" };
+    const around = { ...own, HOLDFAST_OUTER: "hf_o o" };
+    await crew.start("30s", around);
+    const { result } = await jobs.wait(id, WAIT);
+    expect(result).toContain("HOLDFAST_JOB");
+    for (const name of Object.keys(around)) expect(result).not.toContain(name);
+  });
+});
+
+describe("JOB-6: a command that has ended in time", () => {
+  it("is done, also when its time is up while somebody who left its group keeps its output open", async () => {
+    await using crew = new Crew("sqlite");
+    const jobs = await crew.place.jobs();
+    await crew.start("30s");
+    const command = ["sh", "-c", "setsid sleep 5 & echo out; sleep 0.3"];
+    // On a busy machine one may be late indeed.
+    const { id } = await jobs.enqueue("sh", null, { ...P, attempts: 3, timeout: "900ms", command });
+    expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "done", result: { exit_code: 0, output: "out\n" } });
+  });
+});
+
 describe("JOB-6: children of a worker that vanishes", () => {
   const begin = async (crew: Crew) => {
     const jobs = await crew.place.jobs();

@@ -1,11 +1,13 @@
 /** Calendars that jump: slots go by a clock that does not. */
 import { writeFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Crew } from "./crew.js";
-import { STORES } from "./place.js";
+import { Place, STORES } from "./place.js";
 
 const LIMIT = { timeout: 240_000 };
+const LIMIT_OF_WAIT = { timeoutMs: 240_000 };
 const HOURS = 2 * 3_600_000;
+const MONTH = 30 * 24 * 3_600_000;
 const ROOM = 4;
 
 describe.each(STORES)("JOB-6: a worker whose calendar jumps, on %s", (on) => {
@@ -31,8 +33,27 @@ describe.each(STORES)("JOB-6: a worker whose calendar jumps, on %s", (on) => {
       first.add(id);
     }
     crew.letGo();
-    for (const id of first)
-      expect(await jobs.wait(id, { timeoutMs: 240_000 })).toMatchObject({ state: "done", attempts: 1 });
+    for (const id of first) expect(await jobs.wait(id, LIMIT_OF_WAIT)).toMatchObject({ state: "done", attempts: 1 });
     expect(crew.begun).toHaveLength(first.size);
   });
+});
+
+/** On PostgreSQL the server's calendar counts. */
+it("JOB-7: jobs that are over stay, though a worker begins while the calendar is a month ahead", async () => {
+  await using place = new Place("sqlite");
+  const jobs = await place.jobs();
+  jobs.define("k", {}, () => undefined);
+  const worker = place.work(jobs);
+  const { id } = await jobs.enqueue("k", null, { project: "alpha" });
+  await jobs.wait(id, LIMIT_OF_WAIT);
+  await worker.stop();
+
+  const nowMs = Date.now.bind(Date);
+  const calendar = vi.spyOn(Date, "now").mockImplementation(() => nowMs() + MONTH);
+  onTestFinished(() => calendar.mockRestore());
+  place.work(jobs);
+  // It looks for what is old before it takes its first turn.
+  const later = await jobs.enqueue("k", null, { project: "alpha" });
+  await jobs.wait(later.id, LIMIT_OF_WAIT);
+  expect((await jobs.list()).map((job) => job.id)).toEqual([id, later.id]);
 });

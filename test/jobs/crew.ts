@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isInGroup } from "../../src/support/process-table.js";
+import { listGroup } from "../../src/support/process-table.js";
 import { Place, type StoreKind } from "./place.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/job-worker.mjs", import.meta.url));
@@ -107,5 +107,5 @@ export function stateOf({ pid }: { readonly pid?: number | undefined }): string 
 
 /** Whether anybody of the group still does anything. */
 export function isAtWork(group: number): boolean {
-  return isInGroup(group, ({ isZombie }) => !isZombie);
+  return listGroup(group).some(({ isZombie }) => !isZombie);
 }

@@ -65,7 +65,7 @@ export class Hands {
 
   #turnOf(of: Partial<TurnOf>): TurnOf {
     const full = { worker: "w", node: "n", has: ["kind:k"], concurrency: 100, room: 1, leaseMs: 30_000, ...of };
-    return { party: this.#party, newToken: newLeaseToken, ...full };
+    return { inHand: [], party: this.#party, newToken: newLeaseToken, ...full };
   }
 
   settle({ job, fence }: JobRun, ending: Ending = DONE): Promise<boolean> {

@@ -34,7 +34,16 @@ describe.skipIf(isForeign)(
     /** Starts one job under `b`, waits until the request has `a` and waits for `b`, then starts one under `a`. */
     const startBoth = (holdfast: Holdfast, meet: () => Promise<void>): (() => Script<number>) => {
       const { party } = holdfast.home;
-      const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 60_000, party };
+      const of = {
+        worker: "w",
+        node: "n",
+        has: ["kind:k"],
+        concurrency: 9,
+        room: 1,
+        leaseMs: 60_000,
+        inHand: [],
+        party,
+      };
       return function* () {
         const first = yield* turn({ ...of, newToken: newLeaseToken });
         yield { ask: "caller", body: meet };

@@ -34,6 +34,25 @@ describe.each(STORES)("JOB-6: workers that vanish, on %s", { timeout: 300_000 },
     expect(await hands.locks()).toEqual([]);
   });
 
+  it("JOB-5: what ended while its worker was frozen is taken for what it is, when nobody has taken its slot back", async () => {
+    await using crew = new Crew(on);
+    const jobs = await crew.place.jobs();
+    const command = [
+      "sh",
+      "-c",
+      `echo $$ 0 $PPID >> ${crew.file}; while [ ! -e ${crew.file}.go ]; do sleep 0.05; done`,
+    ];
+    const { id } = await jobs.enqueue("sh", null, { project: "alpha", attempts: 1, timeout: "5s", command });
+    const worker = await crew.start("6s");
+    await expect.poll(() => crew.begun, LIMIT).toHaveLength(1);
+    writeFileSync(`${crew.file}.${worker.pid}`, "");
+    await expect.poll(() => stateOf(worker), LIMIT).toBe("T");
+    crew.letGo();
+    await expect.poll(async () => (await jobs.get(id)).is_lapsed, LIMIT).toBe(true);
+    worker.kill("SIGCONT");
+    expect(await jobs.wait(id, { timeoutMs: 240_000 })).toMatchObject({ state: "done", attempts: 1 });
+  });
+
   it("JOB-5: a frozen worker that comes back while another has its job settles nothing, and that is on record", async () => {
     await using crew = new Crew(on);
     const [jobs, hands] = [await crew.place.jobs(), await crew.place.hands()];

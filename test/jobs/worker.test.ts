@@ -80,7 +80,7 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     await hands.add(P);
     await hands.add(P);
     if (plain === undefined || locked === undefined) throw new RangeError("not begun");
-    const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 30_000, party };
+    const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 30_000, inHand: [], party };
     const taken: (Turn | null)[] = [];
     const settler = new Settler(store.scripts, party, {
       next: () => ({ turn: { ...of, newToken: newLeaseToken }, over: (each) => taken.push(each) }),

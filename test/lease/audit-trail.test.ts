@@ -62,11 +62,49 @@ describe("the audit trail", () => {
     expect(read()).toBe(5 * 1_000);
   });
 
+  it("AUDIT-4: the last entries of many chains are found without reading so many of each", async () => {
+    const { trail, read } = trailOf(20, 20_000);
+    const entries = await trail.recent({ limit: 5_000 });
+    expect(entries).toHaveLength(5_000);
+    const times = entries.map(({ at }) => at);
+    expect(times).toEqual([...times].sort());
+    // The last of 20 chains ends 5,700 seconds after the first.
+    expect(new Set(entries.map(({ resource }) => resource)).size).toBe(6);
+    expect(read()).toBeLessThan(25_000);
+  });
+
+  it("AUDIT-4: a long search lets the rest of the process go on", async () => {
+    const { trail } = trailOf(20, 20_000);
+    let turns = 0;
+    const timer = setInterval(() => {
+      turns += 1;
+    }, 1);
+    await trail.recent({ text: "nowhere" });
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(2);
+  });
+
   it("AUDIT-4: the last entries are those with the latest times, oldest first", async () => {
     const { trail } = trailOf(3, 2_000);
     const entries = await trail.recent({ limit: 400 });
     expect(entries).toHaveLength(400);
     expect(entries.at(-1)).toMatchObject({ resource: "tree-2", seq: 2_000 });
     expect(new Set(entries.map(({ resource }) => resource))).toEqual(new Set(["tree-1", "tree-2"]));
+  });
+
+  it("AUDIT-4: the last entries since a time are found without reading what is older", async () => {
+    const { trail, read } = trailOf(3, 20_000);
+    const entries = await trail.recent({ limit: 5_000, since: new Date((600 + 19_000) * 1_000) });
+    expect(entries.filter(({ resource }) => resource === "tree-2")).toHaveLength(1_001);
+    expect(entries.filter(({ resource }) => resource === "tree-0")).toHaveLength(401);
+    expect(read()).toBeLessThanOrEqual(3 * 2_000);
+  });
+
+  it("AUDIT-4: text is looked for anywhere in an entry, in large letters or small", async () => {
+    const { trail } = trailOf(3, 10);
+    expect(await trail.list({ text: "TREE-1" })).toHaveLength(10);
+    expect(await trail.recent({ text: "agent:A", limit: 5 })).toHaveLength(5);
+    expect(await trail.list({ text: "nowhere" })).toEqual([]);
+    await expect(trail.list({ text: "" })).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 });

@@ -37,4 +37,12 @@ describe("inspect", () => {
     await pass(2_000);
     expect(await place.other.inspect("k")).toMatchObject({ state: "expired", grants: [{ resource: "k" }] });
   });
+
+  it("LOCK-16: a permit whose lease is over is none that is taken", async () => {
+    await place.holdfast.acquire("pool", { permits: 2, ttl: "2s", detached: true });
+    await place.holdfast.acquire("pool", { permits: 2, ttl: "1h", detached: true });
+    expect((await place.other.inspect("pool")).permits).toEqual({ total: 2, taken: 2 });
+    await pass(2_000);
+    expect((await place.other.inspect("pool")).permits).toEqual({ total: 2, taken: 1 });
+  });
 });

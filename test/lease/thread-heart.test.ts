@@ -125,6 +125,29 @@ describe("a heart thread", () => {
     said.mockRestore();
     await heart.close();
   });
+
+  it("LOCK-5: looks as often as the shortest lease needs it, also when one becomes shorter", async () => {
+    const said = vi.spyOn(Worker.prototype, "postMessage");
+    const heart = createThreadHeart("memory:heart", clock, { heartbeatMs: 10_000, maxStallMs: null }, NO_OTHER_HEART);
+    const keep = (leaseMs: number) => {
+      const onLost = () => undefined;
+      const since = clock().bootMs;
+      return heart.keep({ grants: [], leaseMs, renewToMs: leaseMs, since, onLost, onSuspect: onLost });
+    };
+    // An idle thread is also told whom it serves.
+    const told = () => said.mock.calls.splice(0).flatMap(([order]) => ("lookEveryMs" in order ? [order] : []));
+    const long = keep(60_000);
+    expect(told()).toEqual([{ lookEveryMs: 500 }]);
+    keep(30_000).stop();
+    expect(told()).toEqual([]);
+    long.renewing(12_000);
+    expect(told()).toEqual([{ lookEveryMs: 200 }]);
+    keep(1_000).stop();
+    expect(told()).toEqual([{ lookEveryMs: 100 }]);
+    said.mockRestore();
+    long.stop();
+    await heart.close();
+  });
 });
 
 /** Grants in two trees, of which somebody keeps the guard of one. */

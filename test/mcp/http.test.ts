@@ -119,6 +119,7 @@ describe("MCP-1: over HTTP", () => {
       expect([bad, await status({ origin: bad })]).toEqual([bad, 403]);
     expect(await status({ host: "evil.example" }, "/mcp", "GET")).toBe(403);
     expect(await status({}, "/")).toBe(404);
+    expect(await status({}, "/mcp", "TRACE")).toBe(405);
   });
 
   it("STALE-8: a clock that is set ends no run, and what it holds stays", async () => {

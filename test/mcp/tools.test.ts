@@ -57,6 +57,28 @@ describe("MCP-1: locks", () => {
     expect((await two.data("lock_list")).locks).toEqual([]);
   });
 
+  it("tell how long they last by durations, though the clock here is an hour off from the one they were written by", async () => {
+    const seconds = async (agent: Agent, tool: string, args: Record<string, unknown> = {}): Promise<number[]> => {
+      const { grants, holders, locks } = await agent.data(tool, args);
+      return (grants ?? holders ?? locks).map((each: { expires_in_s: number }) => each.expires_in_s);
+    };
+    await one.data("lock_acquire", { keys: ["doc"], mode: "upgradeable", ttl_s: 300 });
+    for (const offMs of [3_600_000, -3_600_000]) {
+      const nowMs = Date.now.bind(Date);
+      const clock = vi.spyOn(Date, "now").mockImplementation(() => nowMs() + offMs);
+      onTestFinished(() => clock.mockRestore());
+      const told = [
+        ...(await seconds(two, "lock_status", { key: "doc" })),
+        ...(await seconds(two, "lock_list")),
+        ...(await seconds(one, "lock_acquire", { keys: ["doc"], mode: "upgradeable" })),
+      ];
+      expect(told).toHaveLength(3);
+      for (const each of told) expect(each).toBeGreaterThan(200);
+      for (const each of told) expect(each).toBeLessThanOrEqual(300);
+      clock.mockRestore();
+    }
+  });
+
   it("are converted", async () => {
     await one.data("lock_acquire", { keys: ["doc"], mode: "upgradeable" });
     await two.data("lock_acquire", { keys: ["doc"], mode: "read" });

@@ -53,10 +53,10 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)("roles (on
           code: "42501",
         });
     }
-    await expect(administer(asRole(url, "hf_stranger"), "select holdfast.inspect('k')")).rejects.toMatchObject({
-      code: "42501",
-    });
-    await administer(asRole(url, "hf_agent"), "select holdfast.inspect('k')");
+    for (const look of ["select holdfast.inspect('k')", "select holdfast.waiting()"]) {
+      await expect(administer(asRole(url, "hf_stranger"), look)).rejects.toMatchObject({ code: "42501" });
+      await administer(asRole(url, "hf_agent"), look);
+    }
   });
 
   it("PUB-2: holdfast_user publishes and settles, and does not touch the record by hand", async () => {

@@ -83,6 +83,28 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
     });
   });
 
+  it("LOCK-12: a killed waiter does not hold up who comes when its holder was killed too", async () => {
+    await using scene = new Scene(kind);
+    const next = await scene.start({ owner: "agent:next" });
+    await comesOff(async () => {
+      const [holder, first] = [
+        await scene.start({ owner: "agent:holder" }),
+        await scene.start({ owner: "agent:first" }),
+      ];
+      await holder.acquire("work");
+      const doomed = first.acquire("work", { wait: "1m" }).catch((error: Error) => error.message);
+      await scene.untilInLine("work", "agent:first", doomed);
+      await first.kill();
+      await holder.kill();
+      expect(await doomed).toMatch(/SIGKILL/);
+
+      const askedAt = performance.now();
+      await (await next.acquire("work", { wait: "1m" })).release();
+      // Its place in line would have stood for two seconds.
+      return performance.now() - askedAt < 1_000;
+    });
+  });
+
   it("STALE-2: a missing proof of life is unknown, not dead: the lease decides", async () => {
     await using scene = new Scene(kind);
     const [holder, next] = await scene.startTwo();

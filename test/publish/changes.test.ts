@@ -82,6 +82,23 @@ describe("FENCE-6: a private copy", () => {
     expect(readdirSync(dir)).toEqual(["out"]);
   });
 
+  it.each(["a file", "a folder", "one beside its twin"])(
+    "is not published with a name that is not UTF-8, and nothing of it is left: %s",
+    async (what) => {
+      const work = (copy: string): void => {
+        const odd = Buffer.concat([Buffer.from(`${copy}/sub/a`), Buffer.from([0xff])]);
+        if (what === "a folder") mkdirSync(odd);
+        else writeFileSync(odd, "");
+        if (what === "one beside its twin") writeFileSync(join(copy, "sub/a\ufffd"), "");
+      };
+      await expect(changesOf(work)).rejects.toMatchObject({
+        code: "E_INVALID_ARGUMENT",
+        message: expect.stringContaining("not UTF-8"),
+      });
+      expect(readdirSync(dir)).toEqual(["out"]);
+    },
+  );
+
   it("is not published when a file was only written again, or touched", async () => {
     expect(await changesOf((copy) => write(copy, "one"))).toEqual([]);
     expect(await changesOf((copy) => utimesSync(join(copy, "page"), new Date(), new Date()))).toEqual([]);

@@ -143,7 +143,7 @@ describe("FENCE-5: between the check and the rename", () => {
       beforeCommit: async () => {
         const now = performance.now.bind(performance);
         vi.spyOn(performance, "now").mockImplementation(() => {
-          slept += 5_000;
+          slept += 20_000;
           return now() + slept;
         });
       },

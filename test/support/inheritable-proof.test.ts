@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +15,12 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "holdfast-proof-"));
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What the program prints, as JSON. */
+function runWithFewDescriptors(program: string): unknown {
+  const args = ["-c", 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, program];
+  return JSON.parse(spawnSync("sh", args, { encoding: "utf8" }).stdout);
+}
 
 describe("a proof of life that is inherited", () => {
   it("STALE-2 is alive while its maker or an heir is, and its maker can tell the two apart", async () => {
@@ -66,6 +72,50 @@ describe("a proof of life that is inherited", () => {
     };
     expect(named("of another container")).toEqual(["unknown", true]);
     expect(named(pidNamespace())).toEqual(["dead", false]);
+  });
+
+  it("STALE-2 is of unknown life to one who has no descriptor left to look at its command", async () => {
+    const proof = openInheritableProof(dir, newNonce(), {});
+    const heir = spawn("sleep", ["1000"], { stdio: "ignore" });
+    await once(heir, "spawn");
+    proof.handOver(heir.pid ?? 0, false);
+    proof.close(true);
+    const program = `
+      import { closeSync, openSync } from "node:fs";
+      import { lifeOfFile } from ${JSON.stringify(new URL("../../dist/support/proof-of-life.js", import.meta.url).href)};
+      const path = ${JSON.stringify(proof.path)};
+      const lives = [lifeOfFile(path)];
+      const files = [];
+      try {
+        for (;;) files.push(openSync(path, "r"));
+      } catch {}
+      for (const file of files) {
+        lives.push(lifeOfFile(path));
+        closeSync(file);
+      }
+      console.log(JSON.stringify([...new Set(lives)]));`;
+    const found = runWithFewDescriptors(program);
+    heir.kill("SIGKILL");
+    expect(found).toEqual(["alive", "unknown"]);
+  });
+
+  it("RUN-1 counts as inherited while its maker has no descriptor left to look", () => {
+    const program = `
+      import { spawn } from "node:child_process";
+      import { closeSync, openSync } from "node:fs";
+      import { openInheritableProof } from ${JSON.stringify(new URL("../../dist/support/inheritable-proof.js", import.meta.url).href)};
+      const proof = openInheritableProof(${JSON.stringify(dir)}, "ab".repeat(12), {});
+      const heir = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", proof.descriptor] });
+      proof.handOver(heir.pid, false);
+      const files = [];
+      try {
+        for (;;) files.push(openSync(proof.path, "r"));
+      } catch {}
+      const isInherited = proof.isInherited();
+      for (const file of files) closeSync(file);
+      heir.kill("SIGKILL");
+      heir.once("exit", () => console.log(JSON.stringify([isInherited, proof.isInherited()])));`;
+    expect(runWithFewDescriptors(program)).toEqual([true, false]);
   });
 
   it("RUN-1 is dead once its maker and its heirs are, whoever went first", async () => {

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { isInGroup } from "../../src/support/process-table.js";
+import { listGroup } from "../../src/support/process-table.js";
 import { signalGroup } from "../../src/support/signal-group.js";
 
 const MAKER = fileURLToPath(new URL("../fixtures/killed-maker.mjs", import.meta.url));
@@ -23,6 +23,6 @@ it.each(process.platform === "linux" ? CASES : CASES.slice(1))(
     const maker = spawn(process.execPath, [MAKER, when], { stdio: ["ignore", "pipe", "inherit"] });
     group = Number(await text(maker.stdout));
     expect(group).toBeGreaterThan(0);
-    await expect.poll(() => isInGroup(group, ({ isZombie }) => !isZombie)).toBe(false);
+    await expect.poll(() => listGroup(group).some(({ isZombie }) => !isZombie)).toBe(false);
   },
 );

@@ -37,6 +37,17 @@ describe("CLI-3: kept tokens", () => {
     expect(paths().map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
   });
 
+  it("are asked for until somebody notes that they were given, each by itself", () => {
+    const files = open();
+    files.keep(["a", "b"], "hf_1", new Date(1_000));
+    files.keep(["a"], "hf_2", new Date(2_000));
+    files.noteGiven(["a"], "hf_1");
+    files.noteGiven(["a"], "hf_1");
+    files.noteGiven(["c"], "hf_1");
+    const states = [...files.find("a"), ...files.find("b")].map((kept) => `${kept.lease_token} ${kept.state}`);
+    expect(states).toEqual(["hf_2 asked", "hf_1 given", "hf_1 asked"]);
+  });
+
   it("that cannot be read are no tokens", () => {
     const files = open();
     files.keep(["a"], "hf_1", new Date());

@@ -41,6 +41,32 @@ function steal(root: string): void {
   execFileSync(process.execPath, ["--input-type=module", "-e", script]);
 }
 
+/**
+ * In a process of its own, which can be ended when it hangs: replaces the file in the second walk, between the look at it and
+ * the reading. Whether to stop is asked at the first entry of the first walk, and at the thousandth of the second.
+ */
+function takeReplacing(root: string, path: string, make: string): string {
+  const [library, feature] = ["index.js", "worktree/index.js"].map(
+    (name) => new URL(`../../dist/${name}`, import.meta.url).href,
+  );
+  const script = `
+    import { execSync } from "node:child_process";
+    import { openHoldfast } from ${JSON.stringify(library)};
+    import { openWorktrees } from ${JSON.stringify(feature)};
+    const holdfast = await openHoldfast({ root: ${JSON.stringify(root)}, heart: "loop" });
+    const worktrees = await openWorktrees(holdfast, { root: ${JSON.stringify(root)}, threads: 0 });
+    let asked = 0;
+    const signal = Object.assign(new AbortController().signal, {
+      throwIfAborted() {
+        asked += 1;
+        if (asked === 2) execSync(${JSON.stringify(`rm ${path} && ${make} ${path}`)});
+      },
+    });
+    console.log(await worktrees.take("main", { signal }).then(() => "taken", ({ code }) => code));
+    await holdfast.close();`;
+  return execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 15_000 }).toString().trim();
+}
+
 describe("TREE-4: a snapshot is quiesced, or says that it is not", () => {
   it("a writer that changes files all the while makes it E_CONSISTENCY_UNAVAILABLE, and nothing is published", async () => {
     scene = await openScene();
@@ -60,6 +86,17 @@ describe("TREE-4: a snapshot is quiesced, or says that it is not", () => {
     expect(scene.worktrees.list()[0]?.warnings[0]).toContain("best_effort");
     expect((await scene.worktrees.verify(null)).ok).toBe(true);
     expect((await scene.worktrees.take("main")).consistency_level).toBe("quiesced");
+  });
+
+  it.each([
+    ["a pipe", "mkfifo"],
+    ["a link", "ln -s /etc/passwd"],
+  ])("%s in the place of a file that is read again is a change, and nobody waits for it", async (_what, make) => {
+    scene = await openScene();
+    scene.write(Object.fromEntries(Array.from({ length: 999 }, (_, at) => [`f${String(at).padStart(3, "0")}`, ""])));
+    const last = join(scene.payload, "f998");
+    utimesSync(last, new Date(), new Date(Date.now() + 3_600_000)); // Its time proves nothing.
+    expect(takeReplacing(scene.root, last, make)).toBe("E_CONSISTENCY_UNAVAILABLE");
   });
 
   it.each([

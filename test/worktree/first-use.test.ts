@@ -1,5 +1,5 @@
 /** The first use of worktrees in a workspace, stopped at each file operation; worktrees that are refused. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -94,6 +94,20 @@ it("TREE-8: a restore leaves a worktree alone that was added meanwhile under its
     }
     expect(await worktrees.check()).toEqual([]);
   } finally {
+    await scene.close();
+  }
+});
+
+it("TREE-1: a worktree whose folder begins with two dots lies in the workspace, and goes with it", async () => {
+  const scene = await openScene();
+  const copy = `${scene.root}-copy`;
+  try {
+    await scene.worktrees.trees.add("data", { path: "..data" });
+    cpSync(scene.root, copy, { recursive: true });
+    const { trees } = await openWorktrees(null, { root: copy });
+    expect(trees.get("data").path).toBe(join(copy, "..data"));
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
     await scene.close();
   }
 });

@@ -9,7 +9,7 @@ import { openWorktrees } from "../../src/worktree/index.js";
 import { layoutOf } from "../../src/worktree/layout.js";
 import { claimObjects, pinObjects } from "../../src/worktree/pins.js";
 import { canMount } from "../can-mount.js";
-import { openScene, outlineOf, type Scene } from "./scene.js";
+import { filesBelow, openScene, outlineOf, type Scene } from "./scene.js";
 
 let scene: Scene;
 afterEach(async () => {
@@ -104,6 +104,31 @@ describe("TREE-9: gc", () => {
     (await waiting)[Symbol.dispose]();
   });
 
+  it("frees large files of a removed snapshot beside what others use, also those that no index names", async () => {
+    scene = await openScene();
+    const { worktrees, root } = scene;
+    const large = (letter: string): Buffer => Buffer.alloc(9_000_000, letter);
+    scene.write({ shared: "content of both", "large shared": large("b") });
+    await worktrees.trees.add("other");
+    for (const [name, content] of Object.entries({ a: large("a"), b: large("b"), c: "content of both" }))
+      writeFileSync(join(root, "other", name), content);
+    const { snapshot_id: id } = await worktrees.take("other");
+    const { snapshot_id: ours } = await worktrees.take("main");
+    const largeFiles = (): string[] => filesBelow(join(root, ".holdfast/snapshots/taken", id, "large"));
+    await worktrees.trees.remove("other", { snapshots: true });
+    expect(largeFiles()).toHaveLength(2);
+    expect((await worktrees.gc()).bytes).toBeGreaterThanOrEqual(9_000_000);
+    expect(largeFiles()).toHaveLength(1);
+    expect((await worktrees.gc()).bytes).toBe(0);
+    expect(await worktrees.check()).toEqual([]);
+    expect(await worktrees.verify(null)).toMatchObject({ ok: true, findings: [] });
+    scene.write({ again: large("a") }); // What is gone is stored again, not taken for stored.
+    const again = await worktrees.take("main");
+    expect(await worktrees.verify(null)).toMatchObject({ ok: true, findings: [] });
+    for (const each of [ours, again.snapshot_id]) await worktrees.restore.toNew(each, join(root, `at-${each}`));
+    expect(outlineOf(join(root, `at-${again.snapshot_id}`))).toEqual(outlineOf(scene.payload));
+  });
+
   it("TREE-10 what a crash left is reported, and tidied by repair", async () => {
     scene = await openScene();
     const { worktrees, root } = scene;
@@ -124,7 +149,44 @@ describe("TREE-9: gc", () => {
     expect(kinds).toContain("missing_part");
     expect(second.parent_id).toBe(first?.snapshot_id);
   });
+
+  it("TREE-10 repair of a copied workspace removes nothing of a restore that runs in the original", async () => {
+    scene = await openScene();
+    const { worktrees, root, payload } = scene;
+    const copy = `${root}-copy`;
+    scene.write(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`file-${at}`, `content ${at}`])));
+    const { snapshot_id: id } = await worktrees.take("main");
+    const staged = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith(".restored."));
+    const onProgress = (): void => {
+      if (existsSync(copy)) return;
+      execFileSync("cp", ["-a", root, copy]);
+      expect(staged(copy)).toHaveLength(1);
+      repairElsewhere(copy);
+    };
+    try {
+      await worktrees.restore.toNew(id, join(root, "restored"), { onProgress });
+      expect(outlineOf(join(root, "restored"))).toEqual(outlineOf(payload));
+      expect(staged(copy)).toEqual([]);
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
 });
+
+/** By another process, until it is done. */
+function repairElsewhere(root: string): void {
+  const [library, feature] = ["index.js", "worktree/index.js"].map(
+    (name) => new URL(`../../dist/${name}`, import.meta.url).href,
+  );
+  const script = `
+    import { openHoldfast } from ${JSON.stringify(library)};
+    import { openWorktrees } from ${JSON.stringify(feature)};
+    const root = ${JSON.stringify(root)};
+    const holdfast = await openHoldfast({ root, owner: "admin:two", heart: "loop" });
+    await (await openWorktrees(holdfast, { root })).check({ repair: true });
+    await holdfast.close();`;
+  execFileSync(process.execPath, ["--input-type=module", "-e", script]);
+}
 
 describe.runIf(canMount())("disks (where mounts are allowed)", () => {
   it("TREE-5 a full disk fails with E_IO, leaves nothing, and works again when there is room", async () => {

@@ -7,7 +7,9 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -93,6 +95,29 @@ describe("TREE-7: everything comes back", () => {
       ]);
     },
   );
+
+  it("a best_effort snapshot of a file with two names comes back, also when the first could not be read", async () => {
+    const { worktrees, payload, root } = scene;
+    scene.write(Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`f${String(at).padStart(3, "0")}`, ""])));
+    linkSync(join(payload, "f999"), join(payload, "second name"));
+    linkSync(join(payload, "f999"), join(payload, "third name"));
+    // It is asked after every thousand entries: between the look at the last of them, f999, and the reading of it.
+    let asked = 0;
+    const throwIfAborted = (): void => {
+      asked += 1;
+      if (asked === 2) rmSync(join(payload, "f999"));
+    };
+    const signal = Object.assign(new AbortController().signal, { throwIfAborted });
+    const { snapshot_id: id } = await worktrees.take("main", { consistency: "best_effort", signal });
+    expect(skippedIn(root, id)).toEqual([
+      { path: "f999", why: "it changed while it was read" },
+      { path: "second name", why: "a hard link to f999, which was left out" },
+      { path: "third name", why: "a hard link to f999, which was left out" },
+    ]);
+    await worktrees.restore.toNew(id, join(root, "copy"));
+    expect(readdirSync(join(root, "copy"))).toHaveLength(999);
+    expect(await worktrees.verify(null)).toMatchObject({ ok: true });
+  });
 
   it("what .holdfastignore names is neither saved nor touched by a restore in place", async () => {
     const { worktrees, payload } = scene;

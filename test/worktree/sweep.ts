@@ -56,9 +56,13 @@ export async function prepareStage(verb: Verb): Promise<Stage> {
   symlinkSync("nowhere", join(payload, "empty"));
   if (verb === "gc") {
     await worktrees.take("main");
-    writeTree(root, { "other/only-here": "gone soon", "other/a.txt": "hello" });
+    const large = Buffer.alloc(1_100_000, "o");
+    writeTree(root, { "other/only-here": "gone soon", "other/a.txt": "hello", "other/large": large });
+    writeTree(root, { "other/stays": "used by others soon" });
     await worktrees.trees.add("other");
     await worktrees.take("other");
+    writeTree(payload, { stays: "used by others soon" });
+    await worktrees.take("main");
     await worktrees.trees.remove("other", { snapshots: true });
     mkdirSync(join(root, ".holdfast/snapshots/staging/20200101-000000000-00000000"), { recursive: true });
     writeFileSync(join(root, ".holdfast/snapshots/staging/20200101-000000000-00000000/pack-0"), "left");

@@ -1,6 +1,7 @@
 /** `holdfast approve OPERATION [ID…]`. */
 import { openHoldfast } from "../../open-holdfast.js";
 import type { Context, Outcome } from "../context.js";
+import { clockTime } from "../moments.js";
 import { idsOf, policiesOf } from "../policy-words.js";
 
 export async function run(context: Context): Promise<Outcome> {
@@ -22,6 +23,8 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: { approval: { ...record, approval_token: token } },
     text: () => token,
-    notes: [`${record.owner} approves ${operation} once, until ${record.lease_expires_at}: hand this token on`],
+    notes: [
+      `${record.owner} approves ${operation} once, until ${clockTime(record.lease_expires_at)}: hand this token on`,
+    ],
   };
 }

@@ -23,6 +23,7 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: { entries, next },
     text: (screen) => auditTable(entries, screen),
-    notes: entries.length === 0 ? ["nothing is on record"] : next === null ? [] : [`more: --after ${next}`],
+    notes:
+      entries.length === 0 ? ["nothing is on record"] : next === null ? [] : [`more: the same with --after ${next}`],
   };
 }

@@ -15,60 +15,70 @@ function flagsOf(row: CommandRow): readonly FlagRow[] {
   return [...own, ...GLOBAL_FLAGS.filter((flag) => !own.some((each) => each.name === flag.name))];
 }
 
-/** First words, and the second words behind each. */
-function words(): ReadonlyMap<string, readonly string[]> {
-  const tree = new Map<string, string[]>();
+/** What may follow the words of a command that are there already: `` → first words, `issue` → …, `issue gate` → pass, fail. */
+function wordsAfter(): ReadonlyMap<string, ReadonlySet<string>> {
+  const tree = new Map<string, Set<string>>();
   for (const { name } of TABLE) {
-    const [first = "", second] = name.split(" ");
-    tree.set(first, [...(tree.get(first) ?? []), ...(second === undefined ? [] : [second])]);
+    const parts = name.split(" ");
+    for (const [at, part] of parts.entries()) {
+      const before = parts.slice(0, at).join(" ");
+      tree.set(before, (tree.get(before) ?? new Set<string>()).add(part));
+    }
   }
   return tree;
 }
 
 function bash(): string {
-  const tree = words();
-  const seconds = [...tree]
-    .filter(([, below]) => below.length > 0)
-    .map(([first, below]) => `    ${first}) COMPREPLY=( $(compgen -W "${below.join(" ")}" -- "$cur") ) ;;`);
+  const globals = GLOBAL_FLAGS.map((flag) => `--${flag.name}`);
+  const valued = GLOBAL_FLAGS.filter((flag) => flag.type !== "boolean").map((flag) => `--${flag.name}`);
+  const after = [...wordsAfter()].map(
+    ([before, words]) => `    "${before}") words="${[...words, ...(before === "" ? globals : [])].join(" ")}" ;;`,
+  );
   const flags = TABLE.map(
     (row) =>
       `    "${row.name}") flags="${flagsOf(row)
         .map((flag) => `--${flag.name}`)
         .join(" ")}" ;;`,
   );
-  const choices = TABLE.flatMap((row) => [
-    ...flagsOf(row).flatMap((flag) =>
+  const values = TABLE.flatMap((row) =>
+    flagsOf(row).flatMap((flag) =>
       flag.choices ? [`    "${row.name} --${flag.name}") values="${flag.choices.join(" ")}" ;;`] : [],
     ),
-    ...(row.args ?? []).flatMap((arg) =>
-      arg.choices ? [`    "${row.name} ") words="${arg.choices.join(" ")}" ;;`] : [],
-    ),
-  ]);
+  );
+  const choices = TABLE.flatMap((row) =>
+    (row.args ?? []).flatMap((arg) => (arg.choices ? [`    "${row.name}") words="${arg.choices.join(" ")}" ;;`] : [])),
+  );
+  // Bash breaks words at = : and @ too, so what follows one of them belongs to the word before. Behind -- stands another
+  // command: no answer lets the shell complete names of files.
   return `_holdfast() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" one="" two="" word flags="" values="" words=""
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) if [ -z "$one" ]; then one="$word"; elif [ -z "$two" ]; then two="$word"; fi ;; esac
-  done
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" plain="" command="" skip="" word flags="" values="" words=""
   COMPREPLY=()
-  if [ -z "$one" ]; then COMPREPLY=( $(compgen -W "${[...tree.keys()].join(" ")} ${GLOBAL_FLAGS.map((flag) => `--${flag.name}`).join(" ")}" -- "$cur") ); return; fi
-  local command="$one $two"
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in [=:@]) skip=1; continue ;; esac
+    if [ -n "$skip" ]; then skip=""; continue; fi
+    case "$word" in
+      --) return ;;
+      ${valued.join("|")}) skip=1 ;;
+      -*) ;;
+      *) if [ -z "$command" ]; then plain="\${plain:+$plain }$word"; fi
+        case "$plain" in ${TABLE.map((row) => `"${row.name}"`).join("|")}) command="$plain" ;; esac ;;
+    esac
+  done
+  case "$prev" in --root) COMPREPLY=( $(compgen -d -- "$cur") ); return ;; esac
+  if [ -z "$command" ]; then case "$plain" in
+${after.join("\n")}
+    esac; COMPREPLY=( $(compgen -W "$words" -- "$cur") ); return
+  fi
+  case "$command $prev" in
+${values.join("\n")}
+  esac
+  if [ -n "$values" ]; then COMPREPLY=( $(compgen -W "$values" -- "$cur") ); return; fi
   case "$command" in
 ${flags.join("\n")}
   esac
-  if [ -z "$flags" ]; then command="$one"; case "$one" in
-${flags.join("\n")}
-  esac; fi
-  case "$command $prev" in
+  case "$command" in
 ${choices.join("\n")}
-    *" --root") COMPREPLY=( $(compgen -d -- "$cur") ); return ;;
   esac
-  case "$command " in
-${choices.filter((line) => line.includes("words=")).join("\n")}
-  esac
-  if [ -n "$values" ]; then COMPREPLY=( $(compgen -W "$values" -- "$cur") ); return; fi
-  if [ -z "$flags" ]; then case "$one" in
-${seconds.join("\n")}
-  esac; return; fi
   case "$cur" in -*) COMPREPLY=( $(compgen -W "$flags" -- "$cur") ) ;; *) COMPREPLY=( $(compgen -W "$words" -- "$cur") ) ;; esac
 }
 complete -o default -F _holdfast holdfast
@@ -78,16 +88,19 @@ complete -o default -F _holdfast holdfast
 function fish(): string {
   const lines = ["complete -c holdfast -f"];
   const quote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  for (const [first, below] of words()) {
-    const row = TABLE.find((each) => each.name === first);
-    const about = row?.summary ?? below.join(", ");
-    lines.push(`complete -c holdfast -n __fish_use_subcommand -a ${first} -d ${quote(about)}`);
-    const notYet = below.map((second) => `not __fish_seen_subcommand_from ${second}`).join("; and ");
-    for (const second of below) {
-      const summary = TABLE.find((each) => each.name === `${first} ${second}`)?.summary ?? "";
-      lines.push(
-        `complete -c holdfast -n ${quote(`__fish_seen_subcommand_from ${first}; and ${notYet}`)} -a ${second} -d ${quote(summary)}`,
-      );
+  const tree = wordsAfter();
+  for (const [before, words] of tree) {
+    // `gate` is a command of its own and a word of `issue gate`.
+    const rivals = [...tree.keys()].filter((each) => each.endsWith(` ${before}`)).map((each) => each.split(" ")[0]);
+    const when = [
+      ...before.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`),
+      ...[...words, ...rivals].map((word) => `not __fish_seen_subcommand_from ${word}`),
+    ].join("; and ");
+    for (const word of words) {
+      const name = before === "" ? word : `${before} ${word}`;
+      const about = TABLE.find((row) => row.name === name)?.summary ?? [...(tree.get(name) ?? [])].join(", ");
+      const condition = before === "" ? "__fish_use_subcommand" : quote(when);
+      lines.push(`complete -c holdfast -n ${condition} -a ${word} -d ${quote(about)}`);
     }
   }
   for (const row of TABLE) {

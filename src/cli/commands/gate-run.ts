@@ -2,13 +2,16 @@
 import { HoldfastError } from "../../support/errors.js";
 import { changing, openTheBoard } from "../board.js";
 import type { Context, Outcome } from "../context.js";
+import { tellingLater } from "../telling-later.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const opened = await openTheBoard(context);
   const gate = context.arg("GATE");
-  const done = await changing(context, opened, (id, options) =>
+  const ran = changing(context, opened, (id, options) =>
     opened.board.runGate(id, gate, { ...options, signal: context.signal }),
   );
+  const running = `gate ${gate} is running; what it prints is shown when it has ended (Ctrl-C ends it)`;
+  const done = await tellingLater(context.screen, () => running, ran);
   if (done.run.status === "failed") throw failed(done.run);
   return {
     data: done,

@@ -12,6 +12,6 @@ export async function run(context: Context): Promise<Outcome> {
     text: () =>
       removed.bytes === 0 && removed.folders === 0 && removed.staged === 0
         ? "nothing to remove"
-        : `freed ${size(removed.bytes)}: ${count(removed.folders, "snapshot")}, ${count(removed.objects, "pack")}, ${removed.staged} unfinished`,
+        : `freed ${size(removed.bytes)}: ${count(removed.folders, "snapshot")}, ${count(removed.objects, "pack or large file", "packs and large files")}, ${removed.staged} unfinished`,
   };
 }

@@ -12,7 +12,8 @@ export async function run(context: Context): Promise<Outcome> {
   const jobs = await openTheJobs(context);
   const progress = openProgress(context.screen);
   try {
-    const job = await waitingFor(context, `the end of job ${id}`, (signal) =>
+    const told = { late: `job ${id} was not over`, look: `holdfast job show ${id}` };
+    const job = await waitingFor(context, told, (signal) =>
       jobs.wait(id, {
         signal,
         onProgress: (job) => progress.show(jobProgress(job)),

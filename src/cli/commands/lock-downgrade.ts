@@ -1,7 +1,10 @@
 /** `holdfast lock downgrade KEY…`. */
 import type { Context, Outcome } from "../context.js";
-import { forEachLease } from "../detached.js";
+import { conversionOutcome, grantsOf, inOrderOf, takeUp } from "../detached.js";
 
-export function run(context: Context): Promise<Outcome> {
-  return forEachLease(context, "downgraded", (lease) => lease.downgrade());
+export async function run(context: Context): Promise<Outcome> {
+  const { found } = await takeUp(context);
+  const before = grantsOf(found);
+  for (const { lease } of found) await lease.downgrade();
+  return conversionOutcome("downgraded", "read", before, inOrderOf(context.args("KEY"), grantsOf(found)));
 }

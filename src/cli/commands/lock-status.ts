@@ -15,5 +15,5 @@ export async function run(context: Context): Promise<Outcome> {
 function untouched(context: Context, resource: string): LockStatus {
   const { profiles = DEFAULT_SETTINGS.profiles } = context.workspace().config;
   const profile = profileOf(resource, { ...DEFAULT_SETTINGS, profiles });
-  return { resource, state: "free", grants: [], waiters: [], fencing_token: 0, profile };
+  return { resource, state: "free", grants: [], waiters: [], fencing_token: 0, profile, permits: null };
 }

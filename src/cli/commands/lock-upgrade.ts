@@ -1,13 +1,13 @@
 /** `holdfast lock upgrade KEY…`: one key after the other, in the order given. */
 import type { GrantRecord } from "../../lock/grant.js";
 import type { Context, Outcome } from "../context.js";
-import { grantsOutcome, takeUp } from "../detached.js";
+import { conversionOutcome, grantsOf, takeUp } from "../detached.js";
 import { tellingOfTheWait } from "../taking.js";
 
 export async function run(context: Context): Promise<Outcome> {
   const wait = context.flags.text("wait");
   const options = { signal: context.signal, ...(wait === undefined ? {} : { wait }) };
-  await takeUp(context); // Before the first is upgraded, all must be there.
+  const before = grantsOf((await takeUp(context)).found); // Before the first is upgraded, all must be there.
   const grants: GrantRecord[] = [];
   for (const key of context.args("KEY")) {
     const { holdfast, found } = await takeUp(context, [key]);
@@ -16,5 +16,5 @@ export async function run(context: Context): Promise<Outcome> {
       grants.push(...lease.grants);
     }
   }
-  return grantsOutcome("upgraded", grants);
+  return conversionOutcome("upgraded", "write", before, grants);
 }

@@ -41,7 +41,7 @@ export async function run(context: Context): Promise<Outcome> {
   return {
     data: { manifests, next },
     text: (screen) => (manifests.length === 0 ? "nothing was published" : grid(MANIFESTS, manifests, screen)),
-    notes: next === null ? [] : [`more: --after ${next}`],
+    notes: next === null ? [] : [`more: the same with --after ${next}`],
   };
 }
 

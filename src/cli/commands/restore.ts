@@ -37,8 +37,13 @@ export async function run(context: Context): Promise<Outcome> {
 
 async function settle(worktrees: Worktrees, name: string, revert: boolean): Promise<Outcome> {
   const restored = await worktrees.restore.settle(name, { revert });
-  if (restored === null) return { data: { restored: null }, text: () => `nothing was interrupted in ${name}` };
-  return inPlace(restored);
+  if (restored !== null) return inPlace(restored);
+  const undo = `a restore that is over is undone by its rescue snapshot: holdfast history ${name}, then holdfast restore ID --inplace`;
+  return {
+    data: { restored: null },
+    text: () => `nothing was interrupted in ${name}`,
+    notes: revert ? [undo] : [],
+  };
 }
 
 function inPlace(restored: RestoredInPlace): Outcome {
@@ -46,7 +51,7 @@ function inPlace(restored: RestoredInPlace): Outcome {
     data: { restored },
     text: () => `${restored.worktree_id} is snapshot ${restored.snapshot_id} again`,
     notes: [
-      `what was there before is snapshot ${restored.rescue_id}`,
+      `what was there before is snapshot ${restored.rescue_id}; to go back: holdfast restore ${restored.rescue_id} --inplace`,
       ...restored.kept.map(({ at }) => `not in any snapshot, so kept: ${at}`),
     ],
   };

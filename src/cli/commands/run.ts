@@ -12,6 +12,7 @@ import type { Context, Outcome } from "../context.js";
 import { Interrupted } from "../interrupted.js";
 import { openReport } from "../report-file.js";
 import { stageData, stageNotes } from "../stage-text.js";
+import { tellingOfTheWait } from "../taking.js";
 
 const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 const NOT_HAD = new Set(["E_LOCK_CONFLICT", "E_LOCK_TIMEOUT"]);
@@ -34,6 +35,7 @@ export async function run(context: Context): Promise<Outcome> {
       workplace: holdfastOptions(context.workspace()),
       keys: context.args("KEY"),
       acquire: acquireOptions(context),
+      whileWaiting: (holdfast, acquired) => tellingOfTheWait(context, holdfast, context.args("KEY"), acquired),
       program,
       args,
       env,

@@ -30,6 +30,26 @@ export const FACES: readonly CommandRow[] = [
     load: () => import("../commands/mcp.js"),
   },
   {
+    name: "dash",
+    group: "faces",
+    summary: "a live page for your browser: locks, who waits for whom, jobs, board, what happened",
+    about: [
+      "Serves a page on the loopback and prints the link to it. The link opens the page once, in one browser, and then there is another; whoever is not on this machine or has no link sees nothing.",
+      "Locks with holder, countdown and line; who waits for whom; a timeline of holds; the audit trail, searched; lanes of jobs; the board; the history of snapshots. See docs/dash.md.",
+      "It only looks, unless it was started with --allow-actions: then the page can recover and break locks, and cancel and retry jobs, under the name of --owner and by its rights.",
+    ],
+    args: [],
+    flags: [
+      { name: "allow-actions", type: "boolean", help: "also recover, break, cancel, retry: as --owner" },
+      { name: "port", type: "integer", help: "where to listen; 0 for any free port; default 4656" },
+    ],
+    examples: [
+      ["holdfast dash", "then open the link"],
+      ["holdfast dash --allow-actions --owner user:ann", "to break a lock, with a written reason, as ann"],
+    ],
+    load: () => import("../commands/dash.js"),
+  },
+  {
     name: "hook check",
     group: "faces",
     summary: "what a client runs before its agent writes: takes the file's lock for the agent, or refuses",

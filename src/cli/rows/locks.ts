@@ -31,6 +31,11 @@ const TOKEN: FlagRow = {
   type: "text",
   help: "the lease token; else HOLDFAST_LEASE_TOKEN, else the one kept for you",
 };
+const FENCE: FlagRow = {
+  name: "fence",
+  type: "integer",
+  help: "which one, when you hold the key several times: its fencing token, as lock list shows it",
+};
 const PRESENTED: FlagRow = {
   name: "token",
   type: "text",
@@ -39,7 +44,7 @@ const PRESENTED: FlagRow = {
 };
 
 const FOUND_AGAIN =
-  "A lock taken on the command line is found again by its key, for the same user and owner; no token is needed. --token or HOLDFAST_LEASE_TOKEN say which grant is meant.";
+  "A lock taken on the command line is found again by its key, for the same user and owner; no token is needed. --token, HOLDFAST_LEASE_TOKEN or --fence say which grant is meant.";
 
 export const LOCKS: readonly CommandRow[] = [
   {
@@ -73,7 +78,7 @@ export const LOCKS: readonly CommandRow[] = [
     summary: "make a lock last longer",
     about: [FOUND_AGAIN],
     args: [KEYS],
-    flags: [{ ...TTL, help: "a new length from now on, 1s to 24h; default as before" }, TOKEN],
+    flags: [{ ...TTL, help: "a new length from now on, 1s to 24h; default as before" }, TOKEN, FENCE],
     examples: [["holdfast lock renew project:alpha --ttl 1h", "an hour from now"]],
     load: () => import("../commands/lock-renew.js"),
   },
@@ -81,9 +86,12 @@ export const LOCKS: readonly CommandRow[] = [
     name: "lock upgrade",
     group: "locks",
     summary: "turn an upgradeable lock into a write lock",
-    about: ["Waits until no other reader remains. The lock gets a new fencing token.", FOUND_AGAIN],
+    about: [
+      "Waits until no other reader remains. The lock gets a new fencing token. What is a write lock already stays as it is.",
+      FOUND_AGAIN,
+    ],
     args: [KEYS],
-    flags: [WAIT, TOKEN],
+    flags: [WAIT, TOKEN, FENCE],
     examples: [["holdfast lock upgrade project:alpha --wait 1m", "when the readers are gone"]],
     load: () => import("../commands/lock-upgrade.js"),
   },
@@ -91,9 +99,9 @@ export const LOCKS: readonly CommandRow[] = [
     name: "lock downgrade",
     group: "locks",
     summary: "turn a write lock into a read lock, letting no writer in between",
-    about: [FOUND_AGAIN],
+    about: ["What is a read lock already stays as it is.", FOUND_AGAIN],
     args: [KEYS],
-    flags: [TOKEN],
+    flags: [TOKEN, FENCE],
     examples: [["holdfast lock downgrade project:alpha", "let readers in"]],
     load: () => import("../commands/lock-downgrade.js"),
   },
@@ -103,7 +111,7 @@ export const LOCKS: readonly CommandRow[] = [
     summary: "give locks back",
     about: [FOUND_AGAIN],
     args: [KEYS],
-    flags: [TOKEN],
+    flags: [TOKEN, FENCE],
     examples: [["holdfast lock release project:alpha", "done"]],
     load: () => import("../commands/lock-release.js"),
   },

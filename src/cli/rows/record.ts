@@ -7,6 +7,7 @@ const FILTERS: readonly FlagRow[] = [
   { name: "event", type: "text", help: "only this event, such as granted, stolen, broken" },
   { name: "since", type: "time", help: "not before: 2026-01-31T12:00:00Z, or 15m for that long ago" },
   { name: "until", type: "time", help: "not after" },
+  { name: "text", type: "text", help: "only entries in which this occurs, anywhere" },
 ];
 
 export const RECORD: readonly CommandRow[] = [

@@ -7,7 +7,10 @@ const WORKTREE: ArgumentRow = {
   help: "which one; default the one you are in, or the only one",
   optional: true,
 };
-const ID: ArgumentRow = { name: "ID", help: "the snapshot, or the beginning or end of its id" };
+const ID: ArgumentRow = {
+  name: "ID",
+  help: "the snapshot: its id, the beginning or end of that, or a tag that no other has",
+};
 const TOKEN: FlagRow = {
   name: "token",
   type: "text",
@@ -103,7 +106,10 @@ export const WORKTREES: readonly CommandRow[] = [
     group: "worktrees",
     summary: "what a snapshot says of itself",
     args: [ID],
-    examples: [["holdfast info 9f3a2c1b", "by the end of its id"]],
+    examples: [
+      ["holdfast info 9f3a2c1b", "by the end of its id"],
+      ["holdfast info v1", "by its tag"],
+    ],
     load: () => import("../commands/info.js"),
   },
   {
@@ -112,8 +118,8 @@ export const WORKTREES: readonly CommandRow[] = [
     summary: "what was added, removed and changed between two snapshots",
     about: ["Takes no lock."],
     args: [
-      { name: "BEFORE", help: "a snapshot" },
-      { name: "AFTER", help: "another" },
+      { ...ID, name: "BEFORE" },
+      { name: "AFTER", help: "another, named in the same way" },
     ],
     examples: [["holdfast diff 9f3a2c1b 77aa01fe", "with sizes"]],
     load: () => import("../commands/diff.js"),

@@ -5,10 +5,10 @@
 import type { Key } from "../../lock/key.js";
 import { removeQuietly } from "../../support/durable-file.js";
 import { hashLeaseToken } from "../../support/lease-token.js";
+import { isAbandoned } from "../../workspace/detached.js";
 import { allTokens, type FoundToken } from "../../workspace/token-files.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 
-const NEVER_AFTER_MS = 25 * 3_600_000;
 /** Younger ones are on their way to a grant. */
 const ON_ITS_WAY_MS = 60_000;
 
@@ -25,7 +25,7 @@ export const keptTokens: Check = {
       const { grants } = await store.reader.inspect(kept.resource as Key, [opens]);
       if (!grants.some(({ tokenHash }) => tokenHash === opens)) orphans.push(kept);
     }
-    const old = orphans.filter(({ created_at }) => now - Date.parse(created_at) > NEVER_AFTER_MS);
+    const old = orphans.filter((kept) => isAbandoned(kept, now));
     const young = orphans.filter((kept) => !old.includes(kept));
     return [...describe(young, false), ...describe(old, true)];
   },

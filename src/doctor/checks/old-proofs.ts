@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { removeQuietly } from "../../support/durable-file.js";
 import { namesIn } from "../../support/names-in.js";
-import { lifeOfFile } from "../../support/proof-of-life.js";
+import { lifeOfAny } from "../../support/proof-of-life.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
 
@@ -17,7 +17,7 @@ export const oldProofs: Check = {
     if (store === null || store.proofs === null) return [];
     const { proofs } = store;
     // Looked for first: whoever takes a lock meanwhile is alive.
-    const dead = namesIn(proofs).filter((name) => lifeOfFile(join(proofs, name)) === "dead");
+    const dead = namesIn(proofs).filter((name) => lifeOfAny(join(proofs, name)) === "dead");
     if (dead.length === 0) return [];
     const named = new Set<string>();
     for await (const { grants, waiters, unreadable } of treesOf(store)) {

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { UnreadableGrant } from "../../lock/grant.js";
 import { namesIn } from "../../support/names-in.js";
-import { lifeOfFile } from "../../support/proof-of-life.js";
+import { lifeOfAny } from "../../support/proof-of-life.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
 
@@ -56,5 +56,5 @@ function broken({ resource, why }: UnreadableGrant, living: number | null): Diag
 
 /** How many processes prove to be alive here. */
 function livingIn(proofs: string): number {
-  return namesIn(proofs).filter((name) => lifeOfFile(join(proofs, name)) === "alive").length;
+  return namesIn(proofs).filter((name) => lifeOfAny(join(proofs, name)) === "alive").length;
 }

@@ -8,7 +8,7 @@ const KILL_AFTER_MS = 2_000;
 export interface Guard {
   /** Starts a child, with these variables in its environment. */
   started<Child extends ChildProcess>(begin: (mark: NodeJS.ProcessEnv) => Child): Child;
-  over(pid: number): void;
+  over(pid: number, killedBy: NodeJS.Signals | null): void;
 }
 
 /**
@@ -21,15 +21,15 @@ export function watchGroup(child: ChildProcess, signal: AbortSignal, guard: Guar
     askToEnd();
     killing = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_AFTER_MS);
   };
-  const isOver = (): void => {
+  const isOver = (killedBy: NodeJS.Signals | null): void => {
     clearTimeout(killing);
     signal.removeEventListener("abort", stop);
     signalGroup(child, "SIGKILL");
-    if (child.pid !== undefined) guard.over(child.pid);
+    if (child.pid !== undefined) guard.over(child.pid, killedBy);
   };
-  child.once("exit", isOver);
+  child.once("exit", (_code, killedBy) => isOver(killedBy));
   child.once("error", () => {
-    if (child.pid === undefined) isOver();
+    if (child.pid === undefined) isOver(null);
   });
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });

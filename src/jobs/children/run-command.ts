@@ -8,11 +8,10 @@ import { Socket } from "node:net";
 import type { BorrowedLease } from "../../lease/borrowed-lease.js";
 import { signalGroup } from "../../support/signal-group.js";
 import type { JobRecord } from "../model.js";
+import { jobEnvironment } from "./job-environment.js";
 import { type Guard, watchGroup } from "./process-group.js";
 
 const KEPT_CHARACTERS = 64 * 1024;
-/** A worker may itself be the command of a run, which its jobs are no part of. */
-const OF_A_RUN = ["HOLDFAST_RESOURCE", "HOLDFAST_FENCING_TOKEN", "HOLDFAST_LEASE_TOKEN", "HOLDFAST_OUTER"];
 /** Whoever left the group and still has its output open is not waited for any longer. */
 const LAST_OUTPUT_MS = 1_000;
 
@@ -89,8 +88,7 @@ function outputOf({ stdout, stderr }: ChildProcess): Socket[] {
 }
 
 function environmentOf(job: number, locks: CommandLocks | null): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { ...process.env, HOLDFAST_JOB: String(job) };
-  for (const name of OF_A_RUN) delete env[name];
+  const env = jobEnvironment(job);
   if (locks === null) return env;
   return {
     ...env,

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { asJobError, ToldError } from "../as-json.js";
 import type { RunTools } from "../define.js";
 import type { JobRecord } from "../model.js";
+import { jobEnvironment } from "./job-environment.js";
 import type { Order, Report } from "./messages.js";
 import { type Guard, watchGroup } from "./process-group.js";
 
@@ -36,7 +37,7 @@ export function runInChild(
         detached: true,
         serialization: "advanced",
         stdio: ["ignore", "inherit", "inherit", "ipc"],
-        env: { ...process.env, ...mark, HOLDFAST_JOB: String(job.id) },
+        env: { ...jobEnvironment(job.id), ...mark },
       }),
     );
     let outcome: Report | undefined;

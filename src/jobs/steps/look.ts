@@ -9,6 +9,8 @@ export interface JobPage {
   readonly state?: JobState;
   /** Jobs with a higher number than this. */
   readonly after?: number;
+  /** Jobs with a lower number than this, the newest first. */
+  readonly before?: number;
   /** Default 100, at most 1,000. */
   readonly limit?: number;
 }
@@ -18,15 +20,15 @@ export function* jobNumbered(id: number): Script<JobRecord | null> {
   return row === undefined ? null : yield* shownJob(row);
 }
 
-/** In the order they were added. */
-export function* listJobs({ project, state, after = 0, limit = 100 }: JobPage): Script<JobRecord[]> {
-  const conditions = ["job > ?1"];
-  const values: unknown[] = [after];
+/** In the order they were added, or with `before` the other way round. */
+export function* listJobs({ project, state, after = 0, before, limit = 100 }: JobPage): Script<JobRecord[]> {
+  const conditions = [before === undefined ? "job > ?1" : "job < ?1"];
+  const values: unknown[] = [before ?? after];
   if (project !== undefined) conditions.push(`project = ?${values.push(project)}`);
   if (state !== undefined) conditions.push(`state = ?${values.push(state)}`);
   const where = conditions.join(" AND ");
   const found = yield* rows<JobRow>(
-    `SELECT * FROM jobs WHERE ${where} ORDER BY job LIMIT ?${values.push(limit)}`,
+    `SELECT * FROM jobs WHERE ${where} ORDER BY job${before === undefined ? "" : " DESC"} LIMIT ?${values.push(limit)}`,
     ...values,
   );
   return yield* shown(found);

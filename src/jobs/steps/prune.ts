@@ -1,7 +1,7 @@
 /** How long jobs are kept when they are over, so that nothing grows with history. What is taken away is on record. */
 import type { Party, Script } from "../../store/contract.js";
-import type { EndState } from "../keep.js";
-import { rows, tell, time } from "./ask.js";
+import { END_STATES, type EndState } from "../keep.js";
+import { one, rows, tell, time } from "./ask.js";
 
 /** In one step, of each state. */
 const MOST_TAKEN_AWAY = 200;
@@ -18,9 +18,20 @@ export function* setKeep(keep: Readonly<Partial<Record<EndState, number | null>>
   yield* tell(party, 0, null, { change: "retention set", ...keep });
 }
 
-/** True when there may be more. */
-export function* prune(party: Party): Script<boolean> {
+/** What the calendar says, and when the last job ended as far as is on record. */
+export function* lookAtCalendar(): Script<{ readonly wallMs: number; readonly lastEndMs: number | null }> {
   const { wallMs } = yield* time();
+  const ends: number[] = [];
+  for (const state of END_STATES) {
+    const sql = "SELECT ended_at FROM jobs WHERE state = ?1 AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1";
+    const last = yield* one<{ ended_at: number }>(sql, state);
+    if (last !== undefined) ends.push(last.ended_at);
+  }
+  return { wallMs, lastEndMs: ends.length === 0 ? null : Math.max(...ends) };
+}
+
+/** By the calendar as it is believed. True when there may be more. */
+export function* prune(party: Party, wallMs: number): Script<boolean> {
   let isMore = false;
   for (const [state, ms] of Object.entries(yield* keepNow())) {
     if (ms === null) continue;

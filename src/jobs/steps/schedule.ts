@@ -25,7 +25,8 @@ export function nextTime(cron: string, timeZone: string | null, afterMs: number)
     const times = new Cron(cron, { paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) });
     return times.nextRun(new Date(afterMs))?.getTime() ?? null;
   } catch (cause) {
-    throw invalidArgument("cron", `${JSON.stringify(cron)}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    const why = cause instanceof Error ? cause.message.replace(/^CronPattern: /, "") : String(cause);
+    throw invalidArgument("cron", `${JSON.stringify(cron)} is no schedule such as 0 3 * * 1-5: ${why}`);
   }
 }
 

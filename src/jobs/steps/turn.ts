@@ -25,6 +25,8 @@ export interface TurnOf {
   /** How many it can begin now. */
   readonly room: number;
   readonly leaseMs: number;
+  /** Jobs it has in hand: how those runs end it says itself, late or not. */
+  readonly inHand: readonly number[];
   readonly party: Party;
   newToken(): string;
 }
@@ -54,7 +56,7 @@ export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Tu
   if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
   const now = yield* time();
   yield* register(of, now);
-  const takenBack = yield* takeBackExpired(of.party, now);
+  const takenBack = yield* takeBackExpired(of, now);
   const isMoreAdded = yield* admitAdded(of.party);
   yield* tickDue(of.party, now);
   const called = yield* callDue(now);
@@ -90,11 +92,16 @@ export function* signOff(worker: string): Script<void> {
   yield* rows("DELETE FROM job_workers WHERE worker = ?1", worker);
 }
 
-/** Slots whose lease ran out: their runs settle nothing any more, and their locks end in this same step. */
-function* takeBackExpired(party: Party, now: StepTime): Script<number> {
-  const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, MOST_TAKEN_BACK);
-  for (const slot of slots) yield* takeBack(slot, party);
-  return slots.length;
+/**
+ * Slots whose lease ran out: their runs settle nothing any more, and their locks end in this same step. Not those in the
+ * worker's own hands: one that stood still has yet to hear what became of them.
+ */
+function* takeBackExpired({ party, worker, inHand }: TurnOf, now: StepTime): Script<number> {
+  const most = MOST_TAKEN_BACK + inHand.length;
+  const lapsed = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, most);
+  const slots = lapsed.filter((slot) => slot.worker !== worker || !inHand.includes(Number(slot.job)));
+  for (const slot of slots.slice(0, MOST_TAKEN_BACK)) yield* takeBack(slot, party);
+  return Math.min(slots.length, MOST_TAKEN_BACK);
 }
 
 /** After a restart of the machine, whose clock begins anew, nobody of before is left, and who waited asks at once. */

@@ -1,6 +1,6 @@
 /** Taking locks. What the run holds already is not asked for again. */
 import * as z from "zod";
-import type { GrantRecord } from "../../lock/grant.js";
+import type { LastingRecord } from "../../lease/lock-status.js";
 import { MODES } from "../../lock/mode.js";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
 import { type Answer, DEFAULT_TTL_S, defineTool, keys, LIST, run, ttlS, waitS } from "../tool.js";
@@ -51,11 +51,11 @@ export const lockAcquire = defineTool({
   },
 });
 
-function allows(grant: GrantRecord, mode: string): boolean {
+function allows(grant: LastingRecord, mode: string): boolean {
   return grant.mode === mode || grant.mode === "write";
 }
 
-function told(grants: readonly GrantRecord[], already: readonly string[], ttlSeconds: number): Answer {
+function told(grants: readonly LastingRecord[], already: readonly string[], ttlSeconds: number): Answer {
   const own = grants.map(ownGrant);
   const lines = [
     already.length === own.length ? "You hold this already:" : "Granted:",

@@ -16,7 +16,7 @@ export const lockConvert = defineTool({
     if (to === "read") await lock.downgrade();
     else await tellingOfTheWait(call, [key], wait, lock.upgrade({ wait: wait * 1_000, signal: call.signal }));
     await holdings.reread(key);
-    const grants = lock.grants.map(ownGrant);
+    const grants = lock.lasting.map(ownGrant);
     return { data: { grants }, text: `Now: ${grants.map(ownLine).join("; ")}.` };
   },
 });

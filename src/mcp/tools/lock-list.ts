@@ -1,5 +1,6 @@
 /** What is held in the workspace. */
 import * as z from "zod";
+import { toLasting } from "../../lease/lock-status.js";
 import { invalidArgument } from "../../support/errors.js";
 import { SEEN_GRANTS, seenGrant, seenLine } from "../grants.js";
 import { defineTool, limit, NEXT } from "../tool.js";
@@ -17,7 +18,7 @@ export const lockList = defineTool({
   }),
   output: { locks: SEEN_GRANTS, next: NEXT },
   async call({ prefix, limit: most = DEFAULT_LIMIT, after }, { run }) {
-    const found = await run.holdfast.list({
+    const found = await run.holdfast.listAs(toLasting, {
       limit: most,
       ...(prefix === undefined ? {} : { prefix }),
       ...(after === undefined ? {} : { after: placeOf(after) }),

@@ -23,8 +23,8 @@ export const lockStatus = defineTool({
       paths: path === undefined ? [] : [path],
     });
     if (wanted === undefined || other !== undefined) throw invalidArgument("key", "give a path or a key, not both");
-    const { status, line } = await run.holdfast.explain(wanted);
-    const holders = status.grants.map(seenGrant);
+    const { status, holders: held, line } = await run.holdfast.explain(wanted);
+    const holders = held.map(seenGrant);
     const waiters = line.map(({ owner, position }) => ({ owner, position }));
     const lines = [
       `${wanted} is ${status.state}.`,

@@ -1,11 +1,9 @@
 /** Looking at a file store: its files are read, and nothing else happens to them. */
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { HoldfastError, ioError } from "../../support/errors.js";
-import { namesIn } from "../../support/names-in.js";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local-store.js";
-import { layoutOf } from "./layout.js";
+import { layoutOf, treeFolders } from "./layout.js";
+import { readBlock } from "./read-block.js";
 import { createFileRecords } from "./records.js";
 import { assertStoreRecord, type StoreRecord } from "./store-record.js";
 import { assertUsable, type TreeRecord } from "./tree-record.js";
@@ -13,11 +11,11 @@ import { assertUsable, type TreeRecord } from "./tree-record.js";
 export function examineFileStore(place: string): Examination | null {
   const layout = layoutOf(resolve(place));
   const path = join(layout.root, "store.json");
-  const record = readJson<StoreRecord>(path);
+  const record = readBlock<StoreRecord>(path);
   if (record === null) return null;
   assertStoreRecord(record, path);
   const { settings } = record;
-  const trees = namesIn(layout.locks).map((name) => join(layout.locks, name));
+  const trees = treeFolders(layout);
   const records = createFileRecords(layout);
   return {
     url: `file:${layout.root}`,
@@ -37,25 +35,10 @@ export function examineFileStore(place: string): Examination | null {
 
 function problemWith(path: string): string[] {
   try {
-    const record = readJson<TreeRecord>(path);
+    const record = readBlock<TreeRecord>(path);
     if (record !== null) assertUsable(record, path);
     return [];
   } catch (error) {
     return [(error as Error).message];
-  }
-}
-
-function readJson<T>(path: string): T | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw ioError(error, "read", path);
-  }
-  try {
-    return text.trim() === "" ? null : (JSON.parse(text) as T);
-  } catch (cause) {
-    throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
   }
 }

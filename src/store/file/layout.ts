@@ -15,6 +15,7 @@
  *   locks/<tree>/below/a.json       grants on <tree>/a
  *   locks/<tree>/below/a.d/b.json   grants on <tree>/a/b
  */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Key } from "../../lock/key.js";
 import { encodeSegment } from "./encoding.js";
@@ -39,6 +40,16 @@ export function layoutOf(root: string): Layout {
 
 export function treeFolder({ locks }: Layout, tree: Key): string {
   return join(locks, encodeSegment(tree));
+}
+
+/** Of all trees that there are. A plain file among them is none of ours: file managers leave some. */
+export function treeFolders({ locks }: Layout): string[] {
+  try {
+    const entries = readdirSync(locks, { withFileTypes: true });
+    return entries.filter((entry) => !entry.isFile()).map((entry) => join(locks, entry.name));
+  } catch {
+    return [];
+  }
 }
 
 /** The file with the grants on a key below a tree's own. */

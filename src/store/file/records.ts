@@ -8,16 +8,17 @@ import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../..
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import { lineOf } from "../../lock/line.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
-import { namesIn } from "../../support/names-in.js";
+import { HoldfastError } from "../../support/errors.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
+import { placesIn } from "../places-in.js";
 import { AuditFile } from "./audit-file.js";
 import { Decisions } from "./decisions.js";
-import { type Layout, treeFolder } from "./layout.js";
+import { type Layout, treeFolder, treeFolders } from "./layout.js";
 import { parsePlaces } from "./line-file.js";
 import { ManifestFiles } from "./manifest-files.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
+import { readBlock } from "./read-block.js";
 import { assertUsable, type TreeRecord } from "./tree-record.js";
 
 const TRIES = 20;
@@ -29,6 +30,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
   const recordIn = (folder: string): TreeRecord | null => settledRecord(join(folder, "tree.json"), decisions);
   const recordOf = (tree: Key): TreeRecord | null => recordIn(treeFolder(layout, tree));
   const chainOf = (tree: Key): string => join(treeFolder(layout, tree), "audit.jsonl");
+  const lineFileOf = (tree: Key): string => join(treeFolder(layout, tree), "line.jsonl");
 
   const around = (key: Key): Found => {
     for (let tries = 1; ; tries += 1) {
@@ -43,20 +45,26 @@ export function createFileRecords(layout: Layout): LedgerRecords {
     }
   };
 
-  const folders = (): string[] => namesIn(layout.locks).map((name) => join(layout.locks, name));
-  const trees = (): TreeRecord[] => folders().flatMap((folder) => recordIn(folder) ?? []);
+  const trees = (): TreeRecord[] => treeFolders(layout).flatMap((folder) => recordIn(folder) ?? []);
 
   return {
-    near: (key) => ({ ...around(key), line: lineOf(ticketsAt(key, treeFolder(layout, treeOf(key)))) }),
+    near: (key) => ({ ...around(key), line: lineOf(ticketsAt(key, lineFileOf(treeOf(key)))) }),
     lastFence: (tree) => recordOf(tree)?.fence ?? 0,
     list: (page) =>
       listPage(page, page.prefix === null ? trees().map((record) => record.tree) : [treeOf(page.prefix)], around),
+    waiting: (limit) =>
+      placesIn(
+        trees().flatMap(({ tree, waiting }) => (waiting ? [tree] : [])),
+        (tree) => placesAt(lineFileOf(tree)),
+        limit,
+      ),
     heads() {
       const heads = new Map<Key, number>();
-      for (const { tree, audit } of trees()) if (audit.seq > 0) heads.set(tree, audit.seq);
-      for (const folder of folders()) {
-        const lost = recordIn(folder) === null ? treeToldBy(join(folder, "audit.jsonl")) : null;
+      for (const folder of treeFolders(layout)) {
+        const record = recordIn(folder);
+        const lost = record === null ? treeToldBy(join(folder, "audit.jsonl")) : null;
         if (lost !== null) heads.set(lost, 0);
+        if (record !== null && record.audit.seq > 0) heads.set(record.tree, record.audit.seq);
       }
       return heads;
     },
@@ -79,7 +87,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
 function settledRecord(path: string, decisions: Decisions): TreeRecord | null {
   let announced: string | null = null;
   for (let tries = 1; ; tries += 1) {
-    const record = readJson<TreeRecord>(path);
+    const record = readBlock<TreeRecord>(path);
     if (record === null) return null;
     assertUsable(record, path);
     if (record.op === undefined) return record;
@@ -105,13 +113,13 @@ function withPending(found: Found, pending: readonly NodeContent[], key: Key): F
 }
 
 /** Places that cannot be read are taken anew by whoever waits. */
-function ticketsAt(key: Key, folder: string): Ticket[] {
-  return placesIn(join(folder, "line.jsonl")).filter(({ wants }) =>
+function ticketsAt(key: Key, path: string): Ticket[] {
+  return placesAt(path).filter(({ wants }) =>
     wants.some(({ resource }) => isWithin(resource, key) || isWithin(key, resource)),
   );
 }
 
-function placesIn(path: string): Ticket[] {
+function placesAt(path: string): Ticket[] {
   try {
     return parsePlaces(readFileSync(path, "utf8"));
   } catch {
@@ -141,13 +149,15 @@ function listPage({ prefix, after, limit }: ListPage, trees: readonly Key[], aro
   const found: Grant[] = [];
   for (const tree of [...trees].sort()) {
     if (after !== null && `${tree}0` <= after.resource) continue; // "0" is what comes after "/".
-    const last = found[limit - 1]; // Keys of `a` may come after those of `a-b`, so the page may not be full yet.
-    if (last !== undefined && last.resource < tree) break;
+    // Keys of `a` may come after those of `a-b`, so a page that has enough may not be full yet.
+    if (found.length >= limit) {
+      found.sort(byPlace).length = limit;
+      if ((found.at(-1)?.resource ?? "") < tree) break;
+    }
     const grants = around(prefix ?? tree).grants.filter((grant) => prefix === null || isWithin(grant.resource, prefix));
-    found.push(...grants.filter((grant) => after === null || comesAfter(grant, after)));
-    found.sort(byPlace);
+    for (const grant of grants) if (after === null || comesAfter(grant, after)) found.push(grant);
   }
-  return found.slice(0, limit);
+  return found.sort(byPlace).slice(0, limit);
 }
 
 type Place = Pick<Grant, "resource" | "lockId">;
@@ -211,24 +221,4 @@ function checkChain(path: string, { tree, audit }: TreeRecord): ReturnType<Ledge
   }
   const isWhole = head.seq === audit.seq && head.hash === audit.hash;
   return { entries: head.seq, bad: isWhole ? null : { tree, seq: head.seq + 1, why: "the end is missing" } };
-}
-
-const NOT_THERE = new Set(["ENOENT", "ENOTDIR"]);
-
-function readJson<T>(path: string): T | null {
-  for (let tries = 1; ; tries += 1) {
-    let text: string;
-    try {
-      text = readFileSync(path, "utf8");
-    } catch (error) {
-      if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return null;
-      throw ioError(error, "read", path);
-    }
-    try {
-      return text.trim() === "" ? null : (JSON.parse(text) as T);
-    } catch (cause) {
-      if (tries >= TRIES)
-        throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
-    }
-  }
 }

@@ -9,6 +9,7 @@ import type { Clock } from "../../support/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import { inOrder } from "../in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
+import { placesIn } from "../places-in.js";
 import { MemoryManifests } from "./manifests.js";
 
 interface Tree {
@@ -110,6 +111,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
           [...trees.values()].flatMap((tree) => [...tree.grants.values()]),
           page,
         ),
+      waiting: (limit) => placesIn(trees.keys(), (tree) => lineOf(treeAt(tree).tickets.values()), limit),
       heads: () =>
         new Map([...trees].filter(([, tree]) => tree.head.seq > 0).map(([name, tree]) => [name, tree.head.seq])),
       audit,

@@ -106,12 +106,18 @@ function orNobody(handOverNow: () => HandOver): HandOver {
   }
 }
 
-/** Grants that nest in one of `outer` and are not among them. */
+/** Grants that nest in one of `outer`, or in something that does, and are not among them. */
 export function nestedIn(near: Neighbourhood, outer: readonly Grant[]): Grant[] {
-  return near.grants.filter(
-    (grant) =>
-      grant.cover !== null &&
-      outer.some((cover) => cover.lockId === grant.cover) &&
-      !outer.some((other) => other.lockId === grant.lockId),
-  );
+  const inner: Grant[] = [];
+  if (near.grants.every(({ cover }) => cover === null)) return inner; // As it mostly is.
+  const covers = new Set(outer.map((grant) => grant.lockId));
+  for (let known = 0; known < covers.size; ) {
+    known = covers.size;
+    for (const grant of near.grants)
+      if (grant.cover !== null && covers.has(grant.cover) && !covers.has(grant.lockId)) {
+        covers.add(grant.lockId);
+        inner.push(grant);
+      }
+  }
+  return inner;
 }

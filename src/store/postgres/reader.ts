@@ -47,6 +47,12 @@ export function createReader(connection: Connection, store: string, settings: Se
       );
       return readGrants(told, clock);
     },
+    async waiting(limit) {
+      const told = await connection.ask<TellsTime & { readonly waiters: readonly ToldTicket[] }>(() =>
+        call("waiting", { page: limit, store }),
+      );
+      return readTickets(told, clock);
+    },
     async audit({ tree, afterSeq, limit, resource, owner, event, since, until }) {
       const { text, values } = call("audit", {
         tree,

@@ -35,6 +35,7 @@ export class Database {
   readonly #rollBack: Statement;
   readonly #prepared = new Map<string, { all(values: readonly unknown[]): SqlRow[] }>();
   #isInside = false;
+  #waitMs = OPEN_WAIT_MS;
   #allows: Authorizer | null = null;
 
   /** Pragmas are set explicitly, since their defaults differ between builds. */
@@ -86,6 +87,7 @@ export class Database {
   /** Ends the opening, in which this connection waits for others and syncs every commit. */
   opened({ syncs = false } = {}): void {
     this.syncCommits(syncs);
+    this.#waitMs = 0;
     this.#waitForOthers(0);
   }
 
@@ -181,7 +183,7 @@ export class Database {
     try {
       return action();
     } finally {
-      this.#waitForOthers(0);
+      this.#waitForOthers(this.#waitMs);
     }
   }
 

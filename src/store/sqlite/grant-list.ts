@@ -23,15 +23,18 @@ interface Place {
 
 export class GrantList {
   readonly #boots: Boots;
-  readonly #selectTop: Statement;
+  readonly #selectTops: Statement;
   readonly #selectBelow: Statement;
   readonly #selectTrees: Statement;
 
   constructor(database: Database, boots: Boots) {
     this.#boots = boots;
     const select = `SELECT ${COLUMNS} FROM dal_locks WHERE`;
-    this.#selectTop = database.prepare(
-      `${select} lock_id > ? AND lock_id < ? AND resource = ? ORDER BY lock_id LIMIT ?`,
+    // One statement for many trees: each costs less to look up than a statement costs to run.
+    this.#selectTops = database.prepare(
+      `SELECT ${COLUMNS} FROM json_each(?) AS wanted CROSS JOIN dal_locks
+       WHERE lock_id > wanted.value ->> 0 AND lock_id < wanted.value ->> 1 AND resource = wanted.value ->> 2
+       ORDER BY resource, lock_id LIMIT ?`,
     );
     this.#selectBelow = database.prepare(
       `${select} instr(resource, '/') AND resource >= ? AND resource < ? AND (resource, lock_id) > (?, ?)
@@ -56,11 +59,12 @@ export class GrantList {
   }
 
   #tops(prefix: Key | null, behind: Place, limit: number): Row[] {
-    if (prefix !== null) return this.#topsOf(prefix, behind, limit);
-    const found = this.#topsOf(behind.resource, behind, limit);
+    if (prefix !== null) return this.#topsOf([prefix], behind, limit);
+    const found = this.#topsOf([behind.resource], behind, limit);
     for (let tree = behind.resource; found.length < limit; ) {
       const trees = this.#selectTrees.all(tree, TREES_AT_ONCE);
-      for (const [name, held] of trees) if (held !== 0) found.push(...this.#topsOf(name as string, behind, limit));
+      const held = trees.flatMap(([name, count]) => (count === 0 ? [] : [name as string]));
+      found.push(...this.#topsOf(held, behind, limit));
       const last = trees.at(-1);
       if (last === undefined) break;
       tree = last[0] as string;
@@ -68,11 +72,14 @@ export class GrantList {
     return found;
   }
 
-  #topsOf(tree: string, behind: Place, limit: number): Row[] {
-    if (tree < behind.resource || tree.includes("/")) return [];
-    const prefix = lockIdPrefix(tree);
-    const from = tree === behind.resource && behind.lockId > prefix ? behind.lockId : prefix;
-    return this.#selectTop.all(from, prefix + BEHIND_ALL, tree, limit);
+  #topsOf(trees: readonly string[], behind: Place, limit: number): Row[] {
+    const wanted = trees.flatMap((tree) => {
+      if (tree < behind.resource || tree.includes("/")) return [];
+      const prefix = lockIdPrefix(tree);
+      const from = tree === behind.resource && behind.lockId > prefix ? behind.lockId : prefix;
+      return [[from, prefix + BEHIND_ALL, tree]];
+    });
+    return wanted.length === 0 ? [] : this.#selectTops.all(JSON.stringify(wanted), limit);
   }
 
   #below(prefix: Key | null, { resource, lockId }: Place, limit: number): Row[] {

@@ -41,6 +41,7 @@ export class SqliteLedger implements Ledger {
   readonly #wal: WalSync;
   readonly #grants: GrantRows;
   #crowdedSteps = 0;
+  #isClosed = false;
 
   constructor(url: string, database: Database, turnstile: Guard, settings: Settings, clock: Clock) {
     this.url = url;
@@ -74,6 +75,7 @@ export class SqliteLedger implements Ledger {
   }
 
   async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
+    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
     if (this.#crowdedSteps === 0) {
       const outcome = step();
       if (outcome !== "busy") return outcome.result;
@@ -108,6 +110,7 @@ export class SqliteLedger implements Ledger {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#turnstile.close();
     this.#wal.close();
     this.#database.close();

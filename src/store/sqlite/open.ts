@@ -7,7 +7,7 @@ import type { Clock } from "../../support/clock.js";
 import { syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
-import { enterAll, type Guard } from "../../support/guard.js";
+import { enterAll } from "../../support/guard.js";
 import type { Store } from "../contract.js";
 import { createLocalStore } from "../local-store.js";
 import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
@@ -15,7 +15,9 @@ import { openProofFolder } from "../surroundings.js";
 import { activeJobs } from "./active-jobs.js";
 import { Database } from "./database.js";
 import { SqliteLedger } from "./ledger.js";
-import { migrate } from "./migrate.js";
+import { migrate, settingsAsTheyAre } from "./migrate.js";
+import { createRecords } from "./records.js";
+import { Tables } from "./tables.js";
 import { openTurnstile } from "./turnstile.js";
 
 export async function openSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
@@ -24,42 +26,61 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
   prepareFolder(dirname(path), !existsSync(path));
 
   const turnstile = openTurnstile(`${path}-turn`);
+  let database: Database | null = null;
   try {
-    await enterAll([turnstile], path);
-    const store = openInside(turnstile, path, stated, clock);
-    turnstile.leave();
-    return store;
+    database = isInUse(path) ? new Database(path) : null;
+    let settings = database === null ? null : settingsHere(database, stated, clock());
+    if (database === null || settings === null) {
+      await enterAll([turnstile], path);
+      const isNew = !existsSync(path);
+      database ??= new Database(path);
+      settings = setUp(database, stated, clock());
+      if (isNew) syncFolder(dirname(path));
+      turnstile.leave();
+    }
+    database.opened();
+    const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
+    const proofs = join(dirname(path), "alive");
+    return createLocalStore(ledger, openProofFolder(proofs, settings, activeJobs(database, clock)));
   } catch (error) {
+    database?.close();
     turnstile.close(); // And so leaves it. Whoever beats for a lease tries again and again.
     throw error;
   }
 }
 
-function openInside(turnstile: Guard, path: string, stated: Partial<Settings>, clock: Clock): Store {
-  const folder = dirname(path);
-  const isNew = !existsSync(path);
-  const database = new Database(path);
-  try {
-    const settings = migrate(database, stated);
-    if (isNew) syncFolder(folder);
-    database.opened();
-    const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
-    claimForThisMachine(database, ledger, clock());
-    return createLocalStore(ledger, openProofFolder(join(folder, "alive"), settings, activeJobs(database, clock)));
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+/** False where nobody has it open, or it is being made, or somebody has taken it away. */
+function isInUse(path: string): boolean {
+  return existsSync(path) && existsSync(`${path}-wal`);
 }
 
-/** Inside the turnstile. `E_CONFIG` while something is held from the machine on record. */
-function claimForThisMachine(database: Database, { records, url }: SqliteLedger, now: Instant): void {
-  const text = database.prepare("SELECT value FROM settings WHERE name = 'machine'").get()?.[0];
-  const recorded = typeof text === "string" ? (JSON.parse(text) as MachineRecord) : null;
-  if (isOtherMachine(recorded, now)) assertNothingForeign(records, now, url);
-  else if (recorded !== null) return;
+/**
+ * A database that needs nothing done to it is opened by reading alone: whoever was stopped inside the turnstile, while it
+ * opened the same file, keeps nobody from that. Null where there is something to do. `E_CONFIG`
+ */
+function settingsHere(database: Database, stated: Partial<Settings>, now: Instant): Settings | null {
+  return database.readAtOnce(() => {
+    const settings = settingsAsTheyAre(database, stated);
+    const machine = settings === null ? null : machineOf(database);
+    return machine === null || isOtherMachine(machine, now) ? null : settings;
+  });
+}
+
+/** Inside the turnstile. `E_CONFIG` also while something is held from another machine, the one on record. */
+function setUp(database: Database, stated: Partial<Settings>, now: Instant): Settings {
+  const settings = migrate(database, stated);
+  const recorded = machineOf(database);
+  if (recorded !== null && !isOtherMachine(recorded, now)) return settings;
+  if (recorded !== null)
+    assertNothingForeign(createRecords(database, new Tables(database)), now, `sqlite:${database.path}`);
   const machine = JSON.stringify(machineRecord(now));
   database.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('machine', ?)").get(machine);
+  return settings;
+}
+
+function machineOf(database: Database): MachineRecord | null {
+  const text = database.prepare("SELECT value FROM settings WHERE name = 'machine'").get()?.[0];
+  return typeof text === "string" ? (JSON.parse(text) as MachineRecord) : null;
 }
 
 function prepareFolder(folder: string, isNew: boolean): void {

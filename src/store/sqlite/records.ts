@@ -4,24 +4,32 @@ import { lineOf } from "../../lock/line.js";
 import type { LedgerRecords } from "../ledger.js";
 import type { Database } from "./database.js";
 import type { FoundGrants } from "./grant-rows.js";
+import { Presence } from "./presence.js";
 import type { Tables } from "./tables.js";
 
 export function createRecords(database: Database, tables: Tables): LedgerRecords {
+  const presence = new Presence(database.path);
+  /** Whoever looks for days must not be shown what was held in a file that is gone. */
+  const read = <T>(action: () => T): T => {
+    presence.assert();
+    return database.readAtOnce(action);
+  };
   return {
     near: (key) =>
-      database.readAtOnce(() => {
+      read(() => {
         const found: FoundGrants = { grants: new Map(), unreadable: [] };
         const tickets = new Map<string, Ticket>();
         tables.grants.findAround(key, found);
         tables.tickets.findAround(key, tickets);
         return { grants: [...found.grants.values()], line: lineOf(tickets.values()), unreadable: found.unreadable };
       }),
-    lastFence: (tree) => database.readAtOnce(() => tables.trees.read(tree)?.fence ?? 0),
-    list: (page) => database.readAtOnce(() => tables.grantList.page(page)),
-    heads: () => database.readAtOnce(() => tables.auditRecords.heads()),
-    audit: (page) => database.readAtOnce(() => tables.auditRecords.read(page)),
-    manifests: (page) => database.readAtOnce(() => tables.manifests.page(page)),
-    files: (manifest, after, limit) => database.readAtOnce(() => tables.manifests.files(manifest, after, limit)),
-    checkChain: (tree) => database.readAtOnce(() => tables.auditRecords.check(tree)),
+    lastFence: (tree) => read(() => tables.trees.read(tree)?.fence ?? 0),
+    list: (page) => read(() => tables.grantList.page(page)),
+    waiting: (limit) => read(() => tables.tickets.all(limit)),
+    heads: () => read(() => tables.auditRecords.heads()),
+    audit: (page) => read(() => tables.auditRecords.read(page)),
+    manifests: (page) => read(() => tables.manifests.page(page)),
+    files: (manifest, after, limit) => read(() => tables.manifests.files(manifest, after, limit)),
+    checkChain: (tree) => read(() => tables.auditRecords.check(tree)),
   };
 }

@@ -81,6 +81,7 @@ export class Steps {
   }
 
   look<T>(body: (step: Pick<ScriptStep, "now" | "rows">) => T): T {
+    this.#presence.assert();
     const rows = (sql: string, values: readonly unknown[]) => this.#database.statement(sql).all(values);
     return this.#database.readAtOnce(() => body({ now: this.#clock(), rows }));
   }

@@ -3,9 +3,10 @@
  * line as it needs, a few rows at a time. A row that cannot be read is nobody's place.
  */
 import type { Ticket } from "../../lock/grant.js";
-import { ancestorsOf, type Key } from "../../lock/key.js";
+import { ancestorsOf, type Key, treeOf } from "../../lock/key.js";
 import { type Line, lineOf } from "../../lock/line.js";
 import { decodeTicket, encodeTicket } from "../grant-codec.js";
+import { placesIn } from "../places-in.js";
 import type { Database } from "./database.js";
 import type { Row, Statement } from "./statement.js";
 
@@ -24,6 +25,7 @@ export class TicketRows {
   readonly #selectOf: Statement;
   readonly #selectNumbered: Statement;
   readonly #count: Statement;
+  readonly #selectKeys: Statement;
   /** Of tickets that were written here: by its number alone a place is found without reading the line. */
   readonly #numbers = new Map<string, number>();
 
@@ -41,6 +43,7 @@ export class TicketRows {
     this.#selectOf = database.prepare(`${select} = ? AND ticket_id = ?`);
     this.#selectNumbered = database.prepare(`${select} = ? AND number = ? AND ticket_id = ?`);
     this.#count = database.prepare("SELECT count(*) FROM tickets WHERE resource = ?");
+    this.#selectKeys = database.prepare("SELECT DISTINCT resource FROM tickets");
   }
 
   put(ticket: Ticket): void {
@@ -85,6 +88,17 @@ export class TicketRows {
     const number = this.#numbers.get(ticketId);
     const row = number === undefined ? undefined : this.#selectNumbered.get(key, number, ticketId);
     return row === undefined ? this.#selectOf.all(key, ticketId) : [row];
+  }
+
+  /** Everybody, as `Reader.waiting` tells them. */
+  all(limit: number): Ticket[] {
+    const trees = new Set(this.#selectKeys.all().map(([resource]) => treeOf(resource as Key)));
+    const lineIn = (tree: Key): Line => {
+      const found = new Map<string, Ticket>();
+      this.findAround(tree, found);
+      return lineOf(found.values());
+    };
+    return placesIn(trees, lineIn, limit);
   }
 
   countAt(key: Key): number {

@@ -2,16 +2,19 @@
  * The turnstile for writers that get into each other's way. It only spreads the turns: what keeps writers apart is
  * SQLite's write lock, so nothing breaks when somebody deletes the file, and nobody checks for that.
  *
- * Whoever gets in leaves a mark of its own in the file: so those who wait can tell a crowd from somebody who is stuck.
+ * Whoever gets in leaves a mark of its own in the file now and then: so those who wait can tell a crowd from somebody who is
+ * stuck.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
-import { ioError } from "../../support/errors.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
 import type { Guard } from "../../support/guard.js";
 import { tryLockExclusive, unlock } from "../../support/kernel-lock.js";
 
 /** A count, and something to tell two who count alike. */
 const MARK_BYTES = 12;
+/** Nobody looks for marks more often than this tells them apart from somebody who is stuck for seconds. */
+const MARK_EVERY_MS = 250;
 
 export function openTurnstile(path: string): Guard {
   let fd: number;
@@ -22,12 +25,19 @@ export function openTurnstile(path: string): Guard {
   }
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
+  /** The number may be another file's by now, which those who still wait must not lock, write or unlock. */
+  let isClosed = false;
   const mark = randomBytes(MARK_BYTES);
   const seen = Buffer.alloc(MARK_BYTES);
+  let markedAt = Number.NEGATIVE_INFINITY;
   return {
     tryEnter() {
+      if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the turnstile ${path} was closed`);
       if (isInside || !tryLockExclusive(fd)) return false;
       isInside = true;
+      const now = performance.now();
+      if (now - markedAt < MARK_EVERY_MS) return true;
+      markedAt = now;
       mark.writeUInt32LE((mark.readUInt32LE(0) + 1) >>> 0, 0);
       leaveMark(fd, mark);
       return true;
@@ -38,9 +48,12 @@ export function openTurnstile(path: string): Guard {
     },
     leave() {
       isInside = false;
-      unlock(fd);
+      if (!isClosed) unlock(fd);
     },
-    close: () => closeSync(fd),
+    close() {
+      if (!isClosed) closeSync(fd);
+      isClosed = true;
+    },
   };
 }
 

@@ -105,6 +105,22 @@ export const conversion: Chapter = {
     await upgrade;
   },
 
+  async "LOCK-9: an upgrade waits no longer once its client has taken a later node, for which a reader may wait"(
+    bench,
+  ) {
+    const [a, b] = await bench.two();
+    const reader = await b.acquire("k", { mode: "read" });
+    const lease = await a.acquire("k", { mode: "upgradeable" });
+    const refused = refusal(lease.upgrade({ wait: "5s" }), "E_LOCK_ORDER");
+    await untilWaiting(b, "k", 1);
+    const later = await lease.acquire("m");
+    const crossing = reader.acquire("m", { wait: "5s" });
+    await refused;
+    assert.deepEqual([lease.mode, lease.state], ["upgradeable", "held"]);
+    await later.release();
+    await (await crossing).release();
+  },
+
   async "LOCK-9: a plain reader cannot upgrade, a writer need not"(bench) {
     const [a, b] = await bench.two();
     const reader = await a.acquire("k", { mode: "read" });

@@ -134,6 +134,7 @@ export const input: Chapter = {
         await refusal(read(filter as object), "E_INVALID_ARGUMENT");
     for (const limit of [0, -1, 1.5, 50_001]) {
       await refusal(a.list({ limit }), "E_INVALID_ARGUMENT");
+      await refusal(a.waits({ limit }), "E_INVALID_ARGUMENT");
       await refusal(a.audit.list({ limit }), "E_INVALID_ARGUMENT");
     }
     await refusal(a.verify("k", 1.5), "E_INVALID_ARGUMENT");

@@ -68,6 +68,22 @@ export const order: Chapter = {
     assert.deepEqual((await second).keys, ["y"]);
   },
 
+  async "LOCK-11: what the first lease of a client was made within counts no longer than that lease"(bench) {
+    const [a, b] = await bench.two();
+    const lent = await b.acquire("z");
+    const borrowed = await a.borrow("z", lent.token);
+    const first = await a.acquire("k", { within: [borrowed] });
+    const second = await first.acquire("m");
+    const taken = await b.acquire("y");
+    await refusal(second.acquire("y", { wait: "1h" }), "E_LOCK_ORDER");
+    await first.release();
+    await lent.release();
+    const third = second.acquire("y");
+    await untilWaiting(b, "y", 1);
+    await taken.release();
+    assert.deepEqual((await third).keys, ["y"]);
+  },
+
   async "LOCK-11: what comes earlier is granted when free, else E_LOCK_ORDER at once"(bench) {
     const [a, b] = await bench.two();
     const late = await a.acquire("m");

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
+import { undisturbed } from "../expect.js";
+import { lineUp, placesFor } from "../in-line.js";
 
 /** Looking without taking anything. */
 export const reading: Chapter = {
@@ -36,6 +38,7 @@ export const reading: Chapter = {
       waiters: [],
       fencing_token: 0,
       profile: "default",
+      permits: null,
     });
     const lease = await a.acquire("a/b");
     for (const key of ["a", "a/b", "a/b/c"]) {
@@ -45,6 +48,41 @@ export const reading: Chapter = {
       assert.equal(status.fencing_token, lease.fencingToken);
     }
     assert.equal((await b.inspect("a/c")).state, "free");
+  },
+
+  async "LOCK-13: waits tells everybody in line once, in order, and whom each waits for"(bench) {
+    const [a, b, c] = await bench.many(3);
+    assert.ok(a && b && c);
+    assert.deepEqual(await c.waits(), { holders: [], waiters: [] });
+    await a.acquire("free");
+    await undisturbed(async (key) => {
+      const held = [await a.acquire(`${key}/x`), await a.acquire(`${key}-too`)];
+      const requests = [() => b.acquire([`${key}-too`, `${key}/x`]), () => c.acquire(key, { mode: "read" })];
+      const { asked, places } = await lineUp(a, key, requests);
+      const { holders, waiters } = await c.waits();
+      const { line } = await c.explain(key);
+      const [first] = (await c.waits({ limit: 1 })).waiters;
+      const isShown = places !== null && places.join() === (await placesFor(a, key)).join();
+      if (isShown) {
+        assert.deepEqual(
+          holders,
+          held.flatMap(({ grants }) => grants.map((grant) => ({ ...grant, state: "held" }))),
+        );
+        assert.deepEqual(waiters, line);
+        assert.deepEqual(first, waiters[0]);
+        assert.deepEqual(
+          waiters.map(({ owner, position, waits_for }) => [owner, position, ...waits_for.map(({ id }) => id)]),
+          [
+            [b.owner, 1, ...held.map((lease) => lease.grants[0]?.lock_id)],
+            [c.owner, 2, held[0]?.grants[0]?.lock_id, waiters[0]?.ticket_id],
+          ],
+        );
+      }
+      for (const lease of held) await lease.release();
+      for (const lease of asked) await (await lease).release();
+      return isShown ? "shown" : "disturbed";
+    });
+    assert.deepEqual(await c.waits(), { holders: [], waiters: [] });
   },
 
   async "LIB-1: watch shows every change at a key until its signal aborts"(bench) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Chapter } from "../bench.js";
-import { isFree, refusal, SHORT, untilLapsed } from "../expect.js";
+import { isFree, refusal, SHORT, untilLapsed, untilWaiting } from "../expect.js";
 
 /** A client is no stranger to what it presents, and to nothing else. */
 export const reentry: Chapter = {
@@ -46,6 +46,18 @@ export const reentry: Chapter = {
     await outer.downgrade();
     assert.equal(await isFree(b, "t/z", { mode: "read" }), true);
     await outer.release();
+  },
+
+  async "LOCK-3: a cover stays while something lives in what nested in it, though that has lapsed"(bench) {
+    const [a, b] = await bench.two();
+    const outer = await a.acquire("t");
+    const inner = await outer.acquire("t/x", SHORT);
+    const deepest = await b.acquire("t/x/y", { within: [await b.borrow("t/x", inner.token)], wait: 0 });
+    await untilLapsed(inner);
+    await refusal(outer.release(), "E_LOCK_ORDER");
+    await deepest.release();
+    await outer.release();
+    assert.deepEqual(await b.list(), []);
   },
 
   async "LOCK-8: closing gives a cover back whose release was refused before"(bench) {
@@ -125,6 +137,20 @@ export const reentry: Chapter = {
       "E_FENCING_MISMATCH",
     );
     await next.release();
+  },
+
+  async "LOCK-10: nobody overtakes the line by what was handed down and is held no more"(bench) {
+    const [a, b, child] = await bench.many(3);
+    assert.ok(a && b && child);
+    const lease = await a.acquire("k");
+    const borrowed = await child.borrow("k", lease.token);
+    await lease.release();
+    const reader = await a.acquire("m", { mode: "read" });
+    const writing = b.acquire("m");
+    await untilWaiting(a, "m", 1);
+    await refusal(child.acquire("m", { mode: "read", within: [borrowed], wait: 0 }), "E_LOCK_CONFLICT");
+    await reader.release();
+    await (await writing).release();
   },
 
   async "LOCK-10: a lent reader's token commits nothing"(bench) {

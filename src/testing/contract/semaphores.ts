@@ -24,6 +24,21 @@ export const semaphores: Chapter = {
     assert.equal(await isFree(d, "pool", { permits: 3 }), true);
   },
 
+  async "LOCK-16: the status of the key tells how many permits there are and how many are taken, and nobody else's does"(
+    bench,
+  ) {
+    const [a, b] = await bench.two();
+    const permits = async (key: string): Promise<unknown> => (await b.inspect(key)).permits;
+    const first = await a.acquire("pool", { permits: 3 });
+    assert.deepEqual(await permits("pool"), { total: 3, taken: 1 });
+    const second = await b.acquire("pool", { permits: 3 });
+    assert.deepEqual(await permits("pool"), { total: 3, taken: 2 });
+    const below = await a.acquire("pool/place");
+    assert.deepEqual([await permits("pool"), await permits("pool/place")], [{ total: 3, taken: 2 }, null]);
+    for (const lease of [below, second, first]) await lease.release();
+    assert.equal(await permits("pool"), null);
+  },
+
   async "LOCK-16: waiters take turns in line"(bench) {
     const [a, ...waiters] = await bench.many(4);
     assert.ok(a);

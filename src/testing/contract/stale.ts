@@ -161,4 +161,21 @@ export const stale: Chapter = {
     assert.ok(next.fencingToken > Number(entry?.details.new_fencing_token));
     assert.equal(await isFree(a, "t"), false);
   },
+
+  async "STALE-6: a break ends what nests in something that nests, too: all of it has the fence that was broken"(
+    bench,
+  ) {
+    const [a, b] = await bench.two();
+    const user = await bench.client({ owner: "user:ann" });
+    const outer = await a.acquire("t");
+    const inner = await outer.acquire("t/x");
+    const deepest = await b.acquire("t/x/y", { within: [await b.borrow("t/x", inner.token)], wait: 0 });
+    const ended = await user.break("t", { reason: "hangs since noon" });
+    assert.deepEqual(ended.map((record) => record.resource).sort(), ["t", "t/x", "t/x/y"]);
+    await refusal(
+      deepest.commit(() => assert.fail("it wrote")),
+      "E_LOCK_NOT_HELD",
+    );
+    assert.equal(await isFree(user, "t"), true);
+  },
 };

@@ -50,6 +50,8 @@ interface Waiting {
   readonly full: string;
   readonly evidence: string;
   readonly racy: boolean;
+  /** It has other names, which come as links to this one. */
+  readonly hasOtherNames: boolean;
   /** Undefined: not known yet. Null: it has none. */
   sha256: string | null | undefined;
   errno: string | null;
@@ -64,6 +66,8 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
   const waiting: Waiting[] = [];
   const byNumber = new Map<number, Waiting>();
   const skippedDigest = createHash("sha256");
+  /** Files with other names that have no entry: a link to one would lead nowhere. */
+  const leftOut = new Set<string>();
   let skipped = 0;
   let read = 0;
   let files = 0;
@@ -101,7 +105,12 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
       const isGone = errno === null || errno === "ENOENT";
       if (mustBeQuiet && !isGone) throw unreadable(full, errno);
       if (isGone) changed ??= path;
+      if (each.hasOtherNames) leftOut.add(path);
       skip({ path, why: isGone ? "it changed while it was read" : `unreadable: ${errno}` });
+      return;
+    }
+    if (entry.kind === "hardlink" && leftOut.has(entry.to)) {
+      skip({ path, why: `a hard link to ${entry.to}, which was left out` });
       return;
     }
     manifest.add(entry.kind === "file" ? { ...entry, sha256: sha256 ?? "" } : entry);
@@ -137,7 +146,15 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
       const { full } = seen;
       const entry = entryOf(seen, seen.kind === "file" ? links.firstOf(seen) : null);
       const evidence = evidenceOf(seen);
-      const each: Waiting = { entry, full, evidence, racy: isRacy(seen, lookedAt), sha256: null, errno: null };
+      const each: Waiting = {
+        entry,
+        full,
+        evidence,
+        racy: isRacy(seen, lookedAt),
+        hasOtherNames: seen.stats.nlink > 1n,
+        sha256: null,
+        errno: null,
+      };
       if (entry.kind === "file") {
         const { path, size } = entry;
         const line = known.find(path);
@@ -221,12 +238,15 @@ function smaller(a: string, b: string): string {
   return a < b ? a : b;
 }
 
+/** What opening gives when a file is gone, or a link or a socket has its name. */
+const REPLACED: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"]);
+
 /** Reads a racy file once more: its evidence alone proves nothing. */
 function hasContent({ full }: Seen, sha256: string): boolean {
   try {
     return hashOfFile(full) === sha256;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    if (REPLACED.has((error as NodeJS.ErrnoException).code ?? "")) return false;
     throw ioError(error, "read", full);
   }
 }

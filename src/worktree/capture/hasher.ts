@@ -188,10 +188,11 @@ export function writePiece(fd: number, piece: Buffer, at: number, hasHoles: bool
   }
 }
 
-export function hashOfFile(path: string): string {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+/** Null when it is no file any more: a pipe is not waited for. */
+export function hashOfFile(path: string): string | null {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    return hashOf(fd).toString("hex");
+    return fstatSync(fd).isFile() ? hashOf(fd).toString("hex") : null;
   } finally {
     closeSync(fd);
   }

@@ -1,6 +1,9 @@
 /**
  * Doing the steps. Each may be done again after a crash: what stands in its way is put aside, never removed, and a file
  * whose staged copy is gone has been put. Nothing is decided here; the caller runs a few steps at a time under the guard.
+ *
+ * What somebody removed since the rescue snapshot stops nothing, else whoever settles would fail for ever: folders are made
+ * again, and what only gets another mode or time stays gone. Only the payload itself must be there.
  */
 import {
   type BigIntStats,
@@ -17,15 +20,26 @@ import {
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
-import { ioError } from "../../support/errors.js";
+import { HoldfastError, ioError } from "../../support/errors.js";
 import { evidenceOf } from "../capture/evidence.js";
 import type { Place } from "./journal.js";
 import type { Step } from "./steps.js";
 import { timeOf } from "./times.js";
+import { isFolder, isReached, makeWay } from "./way.js";
 
-export function applyStep({ payload, stage }: Place, step: Step): void {
+/** The steps after which something is there. The others have nothing to do where there is nothing. */
+const MAKES: ReadonlySet<Step["op"]> = new Set(["mkdir", "put", "link", "folder"]);
+
+/** What was in the way of a folder is put aside under this number; those of steps begin with 1. */
+const IN_THE_WAY = 0;
+
+export function applyStep(place: Place, step: Step): void {
+  const { payload, stage } = place;
   const full = join(payload, step.path);
   try {
+    if (!isFolder(payload)) throw payloadGone(place);
+    if (MAKES.has(step.op)) makeWay(payload, step.path, (found) => putAside(stage, found, IN_THE_WAY, null));
+    else if (!isReached(payload, step.path)) return;
     switch (step.op) {
       case "open":
         openFolder(full);
@@ -43,23 +57,38 @@ export function applyStep({ payload, stage }: Place, step: Step): void {
         put(stage, full, step.n, step.was);
         break;
       case "link":
-        link(stage, full, join(payload, step.to), step.n, step.was);
+        if (isReached(payload, step.to)) link(stage, full, join(payload, step.to), step.n, step.was);
         break;
       case "file":
+        if (lstatSync(full, { throwIfNoEntry: false })?.isFile()) setModeAndTime(full, step);
+        break;
       case "folder":
-        chmodSync(full, step.mode);
-        utimesSync(full, timeOf(step.mtime_us), timeOf(step.mtime_us));
+        makeFolder(stage, full, IN_THE_WAY);
+        setModeAndTime(full, step);
         break;
       case "symlink":
-        lutimesSync(full, timeOf(step.mtime_us), timeOf(step.mtime_us));
+        if (lstatSync(full, { throwIfNoEntry: false })?.isSymbolicLink())
+          lutimesSync(full, timeOf(step.mtime_us), timeOf(step.mtime_us));
     }
   } catch (error) {
     throw ioError(error, `restore (${step.op})`, full);
   }
 }
 
+function payloadGone({ payload, worktree_id: name }: Place): HoldfastError {
+  return new HoldfastError("E_IO", `${payload} is no folder any more, and a restore of it in place is not finished`, {
+    details: { path: payload },
+    next: [`Put it back, or make an empty folder there; then \`holdfast restore --resume ${name}\`.`],
+  });
+}
+
+function setModeAndTime(full: string, { mode, mtime_us: mtimeUs }: { mode: number; mtime_us: number }): void {
+  chmodSync(full, mode);
+  utimesSync(full, timeOf(mtimeUs), timeOf(mtimeUs));
+}
+
 function makeFolder(stage: string, full: string, n: number): void {
-  if (lstatSync(full, { throwIfNoEntry: false })?.isDirectory() === true) {
+  if (isFolder(full)) {
     openFolder(full);
     return;
   }
@@ -119,7 +148,8 @@ function put(stage: string, full: string, n: number, was: string | null): void {
 }
 
 function link(stage: string, full: string, to: string, n: number, was: string | null): void {
-  const target = lstatSync(to);
+  const target = lstatSync(to, { throwIfNoEntry: false });
+  if (target?.isFile() !== true) return;
   const there = lstatSync(full, { throwIfNoEntry: false });
   if (there !== undefined && there.ino === target.ino && there.dev === target.dev) return;
   const fresh = join(stage, "new", String(n));

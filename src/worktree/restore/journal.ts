@@ -9,10 +9,10 @@
  *   applied        the payload is the snapshot's; only tidying up is left
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { replaceFile, syncFolder } from "../../support/durable-file.js";
 import { HoldfastError } from "../../support/errors.js";
-import type { Layout } from "../layout.js";
+import { keptPath, type Layout } from "../layout.js";
 import { readSealed, readSealedIfThere, sealText } from "../sealed-file.js";
 import { createStepWriter, readSteps, type Step, type StepWriter } from "./steps.js";
 
@@ -71,7 +71,7 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
     },
     writePlace(place) {
       mkdirSync(folder, { recursive: true });
-      const text = sealText(movedBy(place, (path) => insideOf(layout.root, path)));
+      const text = sealText(movedBy(place, (path) => keptPath(layout, path)));
       replaceFile(at("place.json"), Buffer.from(text), true);
       syncFolder(layout.restores);
     },
@@ -107,14 +107,9 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
   };
 }
 
-/** Paths in the workspace are kept relative to it: who settles a copy of it must not reach into the original. */
+/** Who settles a copy of the workspace must not reach into the original. */
 function movedBy(place: Place, move: (path: string) => string): Place {
   return { ...place, payload: move(place.payload), stage: move(place.stage), kept: move(place.kept) };
-}
-
-function insideOf(root: string, path: string): string {
-  const inside = relative(root, path);
-  return inside.startsWith("..") ? path : inside === "" ? "." : inside;
 }
 
 /** All worktrees a restore in place has left something of. */

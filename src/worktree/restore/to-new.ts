@@ -6,9 +6,9 @@
  *   3  rename it to the target; sync the parent
  *   4  put the new worktree on record, standing on the snapshot; remove the intent
  *
- * A crash in 1 or 2 leaves a folder with a telling name, which doctor and the next restore to that target remove by the
- * intent; a crash in 3 or 4 leaves the target whole, and `worktree add` puts it on record. A rename onto an empty folder
- * would replace it, so the target must not exist; one that appears in the last instant and is not empty makes it fail.
+ * A crash in 1 or 2 leaves a folder with a telling name, which `doctor --repair` removes by the intent; a crash in 3 or 4
+ * leaves the target whole, and `worktree add` puts it on record. A rename onto an empty folder would replace it, so the
+ * target must not exist; one that appears in the last instant and is not empty makes it fail.
  */
 import { lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -16,7 +16,7 @@ import { setImmediate } from "node:timers/promises";
 import { removeQuietly, replaceFile, syncFolder } from "../../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../../support/errors.js";
 import { writeHead } from "../heads.js";
-import type { Layout } from "../layout.js";
+import { keptPath, type Layout } from "../layout.js";
 import { entriesOf, readManifest } from "../manifest/manifest-reader.js";
 import { pinObjects } from "../pins.js";
 import { addWorktree, checkPayload, type NewWorktree, type WorktreeRecord } from "../registry.js";
@@ -36,6 +36,7 @@ export interface RestoreToNew {
   onProgress(files: number, bytes: number): void;
 }
 
+/** Paths as `keptPath` has them; those of older versions are absolute. */
 interface RestoreIntent {
   readonly staged: string;
   readonly target: string;
@@ -61,7 +62,7 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
   let writer: TreeWriter | null = null;
   let record: WorktreeRecord;
   try {
-    replaceFile(intent, Buffer.from(sealText({ staged, target } satisfies RestoreIntent)), true);
+    replaceFile(intent, Buffer.from(sealText(intentOf(layout, staged, target))), true);
     using reader = openObjects(layout);
     const manifest = readManifest(join(folderOf(layout, info.snapshot_id), "manifest"), info.payload_root_hash);
     writer = createTreeWriter(reader, staged, threads);
@@ -96,6 +97,10 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
   return record;
 }
 
+function intentOf(layout: Layout, staged: string, target: string): RestoreIntent {
+  return { staged: keptPath(layout, staged), target: keptPath(layout, target) };
+}
+
 function worktreeOf({ name }: RestoreToNew, path: string, restoredFrom: string, wallMs: number): NewWorktree {
   return { name, path, mode: "exclusive", restoredFrom, wallMs };
 }
@@ -119,6 +124,7 @@ export function leftByRestores(layout: Layout): { readonly intent: string; reado
     .filter((name) => INTENT.test(name))
     .map((name) => {
       const intent = join(layout.restores, name);
-      return { intent, staged: readSealedIfThere<RestoreIntent>(intent)?.staged ?? "" };
+      const staged = readSealedIfThere<RestoreIntent>(intent)?.staged;
+      return { intent, staged: staged === undefined ? "" : resolve(layout.root, staged) };
     });
 }

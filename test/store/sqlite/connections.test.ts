@@ -75,6 +75,9 @@ describe("connections to one database", () => {
     await acquire(await open(place), "tree", { ...stranger, tokenHash: "another" });
     await new Promise((resolve) => setTimeout(resolve, 100)); // It looks at its path every 50 ms.
     await expect(store.fence.commit(grants, () => "written")).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    await expect(store.reader.list({ prefix: null, after: null, limit: 10 })).rejects.toMatchObject({
+      code: "E_STORE_UNAVAILABLE",
+    });
   });
 
   it("stand in one line, by number", async () => {

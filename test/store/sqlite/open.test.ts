@@ -1,8 +1,19 @@
-import { mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../../src/store/sqlite/open.js";
+import { tryLockExclusive, tryLockShared } from "../../../src/support/kernel-lock.js";
 import { acquire, clockOf, newPlace, open, openRaw, pairs } from "./scene.js";
 
 const clock = clockOf("this boot");
@@ -58,6 +69,51 @@ describe("opening a database", () => {
     expect(second.settings).toEqual(first.settings);
     await first.close();
     await second.close();
+  });
+
+  it("is not kept waiting by somebody who stands still inside the turnstile, where there is nothing to set up", async () => {
+    const place = newPlace();
+    const first = await open(place);
+    const stopped = openSync(`${place}-turn`, "r+");
+    expect(tryLockExclusive(stopped)).toBe(true);
+    const second = await open(place);
+    expect(await pairs(second, "free", 3)).toHaveLength(3);
+    expect(second.settings).toEqual(first.settings);
+    closeSync(stopped);
+  });
+
+  it("STORE-6: says that it was closed to whoever asks afterwards", async () => {
+    const store = await open(newPlace());
+    const grants = await acquire(store, "k");
+    await store.close();
+    await expect(acquire(store, "m")).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    const late = store.fence.commit(grants, () => expect.unreachable("it wrote"));
+    await expect(late).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+  });
+
+  it("leaves alone what was opened under its numbers since it was closed, whatever still waits for its turn", async () => {
+    const place = newPlace();
+    const store = await open(place);
+    const inside = openSync(`${place}-turn`, "r+");
+    expect(tryLockExclusive(inside)).toBe(true);
+    const writer = openRaw(place);
+    writer.exec("BEGIN IMMEDIATE");
+    const late = acquire(store, "k").catch((error: unknown) => error);
+    await store.close();
+    const paths = Array.from({ length: 20 }, (_, at) => `${place}.other-${at}`);
+    const files = paths.map((path) => openSync(path, "wx+"));
+    for (const file of files) expect(tryLockExclusive(file)).toBe(true);
+    closeSync(inside);
+    const outcome = await late;
+    for (const path of paths) {
+      expect(statSync(path).size).toBe(0);
+      const looking = openSync(path, "r");
+      expect(tryLockShared(looking)).toBe(false);
+      closeSync(looking);
+    }
+    expect(outcome).toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    for (const file of files) closeSync(file);
+    writer.close();
   });
 
   it("keeps nothing open where it is refused", async () => {

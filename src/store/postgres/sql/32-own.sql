@@ -55,17 +55,24 @@ begin
   return list;
 end $$;
 
--- Grants that nest in one of `outer_grants` and are not among them.
+-- Grants that nest in one of `outer_grants`, or in something that does, and are not among them.
 create or replace function holdfast.nested_in(near holdfast.grants[], outer_grants holdfast.grants[])
 returns holdfast.grants[] language plpgsql immutable as $$
 declare
   g holdfast.grants;
   ids text[] := '{}';
   list holdfast.grants[] := '{}';
+  known int := 0;
 begin
   foreach g in array outer_grants loop ids := ids || g.lock_id; end loop;
-  foreach g in array near loop
-    if g.cover = any (ids) and not g.lock_id = any (ids) then list := list || g; end if;
+  while known < cardinality(ids) loop
+    known := cardinality(ids);
+    foreach g in array near loop
+      if g.cover = any (ids) and not g.lock_id = any (ids) then
+        ids := ids || g.lock_id;
+        list := list || g;
+      end if;
+    end loop;
   end loop;
   return list;
 end $$;

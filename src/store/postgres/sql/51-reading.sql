@@ -47,3 +47,19 @@ begin
     order by g.resource, g.lock_id limit page);
   return json_build_object('now', holdfast.now_ms(), 'grants', holdfast.grants_json(found_grants, holdfast.seals(tokens)));
 end $$;
+
+-- All places in line, tree by tree, as they are served. One in several trees is told once, in the first of them.
+create or replace function holdfast.waiting(page integer default 1000, store uuid default null) returns json
+language plpgsql security definer set search_path = holdfast, pg_temp as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+begin
+  perform holdfast.check_page(page);
+  return json_build_object('now', holdfast.now_ms(), 'waiters', (
+    select coalesce(json_agg(holdfast.ticket_json(t::holdfast.tickets) order by t.tree, t.number, t.ticket_id), '[]')
+    from (
+      select * from (select distinct on (ticket_id) * from holdfast.tickets order by ticket_id, tree) as once
+      order by tree, number, ticket_id limit page
+    ) as t));
+end $$;

@@ -79,7 +79,6 @@ declare
   guards holdfast.trees[] := holdfast.enter(holdfast.trees_of(keys));
   near holdfast.neighbourhood;
   gone holdfast.grants[] := '{}';
-  nested holdfast.grants[];
   g holdfast.grants;
 begin
   for at in 1 .. cardinality(keys) loop
@@ -88,11 +87,7 @@ begin
   end loop;
   if cardinality(gone) = 0 then return; end if;
   near := holdfast.near(array(select distinct r from unnest(holdfast.keys_of(gone)) r));
-  loop
-    nested := holdfast.nested_in(near.grants, gone);
-    exit when cardinality(nested) = 0;
-    gone := gone || nested;
-  end loop;
+  gone := gone || holdfast.nested_in(near.grants, gone);
   foreach g in array gone loop
     if not holdfast.may_end(g) then
       perform holdfast.fail('E_LOCK_CONFLICT', g.resource || ' is in the middle of a transaction');

@@ -1,0 +1,15 @@
+/** The heading of a view, which gets the focus when one goes there, with a line of numbers beside it. */
+import type { ComponentChildren } from "preact";
+
+export const VIEW_TITLE = "view-title";
+
+export function ViewHeading({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="view-head">
+      <h2 id={VIEW_TITLE} tabIndex={-1}>
+        {title}
+      </h2>
+      {children !== undefined && <p class="summary">{children}</p>}
+    </div>
+  );
+}

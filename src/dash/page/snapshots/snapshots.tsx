@@ -1,0 +1,71 @@
+/** Where each worktree stands, and the snapshots there are. */
+
+import type { SnapshotsView } from "../../views.js";
+import { useLive } from "../live.js";
+import { ViewHeading } from "../parts/heading.js";
+import { Answer, Command, Empty } from "../parts/messages.js";
+import { SelectField } from "../parts/select-field.js";
+import { pushParams, queryOf, useRoute } from "../route.js";
+import { count } from "../words.js";
+import { History } from "./history.js";
+import { WorktreeList } from "./worktree-list.js";
+
+export function Snapshots() {
+  const { params } = useRoute();
+  const worktree = params.get("worktree") ?? "";
+  const live = useLive<SnapshotsView>(`/api/snapshots?${queryOf({ worktree })}`);
+  const { data } = live;
+  const names = [
+    ...new Set([...(data?.worktrees ?? []).map((each) => each.worktree_id), ...(worktree === "" ? [] : [worktree])]),
+  ];
+
+  return (
+    <>
+      <ViewHeading title="Snapshots">
+        {data === null ? "" : `${count(data.total, "snapshot")}, ${count(data.worktrees.length, "worktree")}`}
+      </ViewHeading>
+      <Answer live={live}>
+        {(view) =>
+          view.worktrees.length === 0 && view.total === 0 ? (
+            <NoWorktrees />
+          ) : (
+            <>
+              {view.worktrees.length > 0 && <WorktreeList worktrees={view.worktrees} />}
+              <search class="tools">
+                <SelectField
+                  label="Snapshots of"
+                  value={worktree}
+                  choices={[
+                    { value: "", text: "all worktrees" },
+                    ...names.map((name) => ({ value: name, text: name })),
+                  ]}
+                  onChoose={(next) => pushParams({ worktree: next })}
+                />
+              </search>
+              {view.snapshots.length === 0 ? <NoSnapshots worktree={worktree || names[0]} /> : <History view={view} />}
+            </>
+          )
+        }
+      </Answer>
+    </>
+  );
+}
+
+function NoSnapshots({ worktree = "main" }: { readonly worktree?: string | undefined }) {
+  return (
+    <Empty title="There are no snapshots.">
+      <p>Keep the state of a worktree:</p>
+      <Command>{`holdfast snapshot ${worktree} -m "before the migration"`}</Command>
+    </Empty>
+  );
+}
+
+function NoWorktrees() {
+  return (
+    <Empty title="No folder is under snapshots.">
+      <p>Put one under snapshots, and keep its state:</p>
+      <Command>holdfast worktree add main</Command>
+      <Command>holdfast snapshot main</Command>
+    </Empty>
+  );
+}

@@ -1,0 +1,58 @@
+/** Who waits for whom. */
+import { useMemo } from "preact/hooks";
+import type { WaitsView } from "../../views.js";
+import { useLive } from "../live.js";
+import { ViewHeading } from "../parts/heading.js";
+import { Answer, Command, Empty } from "../parts/messages.js";
+import { ShowMore, useLimit } from "../parts/show-more.js";
+import { count, number } from "../words.js";
+import { cutForest, forestOf } from "./forest.js";
+import { HolderItem, WaiterItem } from "./forest-items.js";
+
+export function Waits() {
+  const live = useLive<WaitsView>("/api/waits");
+  return (
+    <>
+      <ViewHeading title="Waits">{live.data === null ? "" : summaryOf(live.data)}</ViewHeading>
+      <Answer live={live}>
+        {(view) => (view.waiters.length === 0 ? <NobodyWaits /> : <ForestList view={view} />)}
+      </Answer>
+    </>
+  );
+}
+
+function ForestList({ view }: { readonly view: WaitsView }) {
+  const { limit, more } = useLimit();
+  const forest = useMemo(() => forestOf(view), [view]);
+  const shown = useMemo(() => cutForest(forest, limit), [forest, limit]);
+  return (
+    <>
+      <ul class="forest" aria-label="Holders, and below each of them who waits for it">
+        {shown.roots.map((node) => (
+          <HolderItem key={node.holder.lock_id} node={node} isRoot />
+        ))}
+        {shown.free.map((node) => (
+          <WaiterItem key={node.waiter.ticket_id} node={node} isFree />
+        ))}
+      </ul>
+      <ShowMore hidden={view.holders.length + view.waiters.length - limit} onMore={more} what="holders and waiters" />
+    </>
+  );
+}
+
+function summaryOf(view: WaitsView): string {
+  if (view.waiters.length === 0) return "nobody waits";
+  const waiters = view.is_all
+    ? count(view.waiters.length, "request")
+    : `more than ${number(view.waiters.length)} requests`;
+  return `${waiters} in line, held up by ${count(view.holders.length, "lock")}`;
+}
+
+function NobodyWaits() {
+  return (
+    <Empty title="Nobody waits for anybody.">
+      <p>Whoever asks for a lock that is not free stands in line, with --wait for as long as it says:</p>
+      <Command>holdfast run project:alpha --wait 5m -- make</Command>
+    </Empty>
+  );
+}

@@ -1,0 +1,53 @@
+/** Where the page gets what it shows: the store of locks, and what else the workspace has. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type BoardReader, openBoardReader } from "../board/board.js";
+import { type Jobs, openJobs } from "../jobs/index.js";
+import type { Holdfast } from "../lease/holdfast.js";
+import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { HOME } from "../support/home.js";
+import { storeMark, type Workspace } from "../workspace/find.js";
+import { openWorktrees, type Worktrees } from "../worktree/index.js";
+import { Trail } from "./trail.js";
+
+export interface Sources {
+  readonly holdfast: Holdfast;
+  readonly workspace: Pick<Workspace, "root" | "where" | "owner">;
+  readonly trail: Trail;
+  /** Null where the store has no tables for them. */
+  readonly jobs: Jobs | null;
+  /** Null where there is no workspace. */
+  readonly board: BoardReader | null;
+  readonly worktrees: Worktrees | null;
+}
+
+/** What is opened is only read. The holdfast stays the caller's to close. */
+export async function openSources(holdfast: Holdfast, workspace: Sources["workspace"]): Promise<Sources> {
+  const { root } = workspace;
+  return {
+    holdfast,
+    workspace,
+    trail: new Trail(holdfast.audit),
+    jobs: await jobsOf(holdfast),
+    board: root === null ? null : openBoardReader(join(root, HOME, "board")),
+    worktrees: root === null ? null : await openWorktrees(null, { root }),
+  };
+}
+
+async function jobsOf(holdfast: Holdfast): Promise<Jobs | null> {
+  try {
+    return await openJobs(holdfast);
+  } catch (error) {
+    if (isHoldfastError(error, "E_CONFIG")) return null;
+    throw error;
+  }
+}
+
+/** Where a folder was taken away everything looks empty. `E_STORE_UNAVAILABLE` */
+export function requireStore({ workspace: { where } }: Sources): void {
+  const mark = storeMark(where);
+  if (mark === null || existsSync(mark)) return;
+  throw new HoldfastError("E_STORE_UNAVAILABLE", `${mark} is gone: it was deleted or moved`, {
+    next: ["Put it back. When a new one is made, start `holdfast dash` again."],
+  });
+}

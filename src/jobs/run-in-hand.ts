@@ -66,13 +66,22 @@ export class RunInHand {
 
   /** It was not heard of in time, or lost a lock. */
   lose(): void {
-    const why = "this run was not heard of in time, or lost a lock";
-    this.#endUnlessOver(new HoldfastError("E_LOCK_NOT_HELD", `job ${this.run.job.id}: ${why}`));
+    this.#endUnlessOver(this.#loss());
   }
 
-  /** For want of time: what has ended in time, and is only heard of now, is settled as what it is. */
+  #loss(): HoldfastError {
+    const why = "this run was not heard of in time, or lost a lock";
+    return new HoldfastError("E_LOCK_NOT_HELD", `job ${this.run.job.id}: ${why}`);
+  }
+
+  /**
+   * For want of time: what has ended in time, and is only heard of now, is settled as what it is. After a standstill the
+   * timers come first, so the news of children is heard before.
+   */
   #endUnlessOver(reason: HoldfastError): void {
-    if (!this.#isOver) this.ended.abort(reason);
+    setImmediate(() => {
+      if (!this.#isOver) this.ended.abort(reason);
+    });
   }
 
   /** No beat got through for a whole lease. */
@@ -93,7 +102,7 @@ export class RunInHand {
     },
     over: (pid, killedBy) => {
       // That was the keeper.
-      if (killedBy === "SIGKILL" && this.isLapsed) this.lose();
+      if (killedBy === "SIGKILL" && this.isLapsed) this.ended.abort(this.#loss());
       this.#isOver = true;
       this.#group = undefined;
       this.#hands.keeper.drop(pid);

@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { openJobs } from "../../src/jobs/jobs.js";
 import type { JobRun } from "../../src/jobs/model.js";
@@ -166,6 +168,25 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
     await expect.poll(() => reasons, { timeout: 240_000 }).toMatchObject([{ code: "E_LOCK_NOT_HELD" }]);
     await expect.poll(() => errors, { timeout: 240_000 }).not.toEqual([]);
     trouble.isOn = false;
+  });
+
+  it("that stood still takes a command that ended meanwhile for what it is, though its time and lease are over", async () => {
+    await using place = new Place(on);
+    const jobs = await place.jobs();
+    const [begun, go] = [join(place.dir, "begun"), join(place.dir, "go")];
+    const { id } = await jobs.enqueue("sh", null, {
+      ...P,
+      attempts: 1,
+      timeout: "2s",
+      command: ["sh", "-c", `touch ${begun}; while [ ! -e ${go} ]; do sleep 0.01; done`],
+    });
+    place.work(jobs, { lease: "2s", commands: true });
+    await expect.poll(() => existsSync(begun), { timeout: 240_000 }).toBe(true);
+    // From here timers come before the news of children.
+    await new Promise(setImmediate);
+    writeFileSync(go, "");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+    expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "done", attempts: 1 });
   });
 
   it.each([

@@ -2,12 +2,14 @@
 import { closeSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { ioError } from "../support/errors.js";
 import { exchange } from "../support/exchange.js";
+import { HeldBack } from "../support/held-back.js";
 import { removeTree } from "../support/remove-tree.js";
 import { asCrossDevice, folderAt, type Target } from "./target.js";
 
 export class Placement {
   readonly #target: Target;
   readonly #folders: number[] = [];
+  readonly #old = new HeldBack();
   #replaced: { readonly path: string; readonly size: number } | null = null;
   #hasRenamed = false;
 
@@ -52,7 +54,14 @@ export class Placement {
 
   /** Removes the tree that was replaced. `E_IO` */
   async removeOld(): Promise<void> {
-    if (this.#replaced !== null) await removeTree(this.#replaced.path, this.#replaced.size);
+    if (this.#replaced === null) return;
+    const { path, size } = this.#replaced;
+    await removeTree(path, { size, held: this.#old });
+  }
+
+  /** The disk has time for what it took. */
+  letGo(): void {
+    this.#old.letGo();
   }
 
   close(): void {

@@ -16,8 +16,8 @@
  *    9. fsync both parents                                     the same
  *   10. manifest `committed`, with its audit entry             published; the old tree still at tmp/<id>
  *       ── the guard is left ──
- *   11. remove the old tree, while what 10 wrote gets to       the rest of it: removed by the next publish
- *       the disk; wait for that
+ *   11. remove the old tree, and wait until what 10 wrote is   the rest of it: removed by the next publish
+ *       on the disk: at the same time, but for a small tree
  *   12. release the lock if it was taken for this; tell        the same
  *
  * What must be on the disk before what, since a power cut may take the rest:
@@ -60,6 +60,9 @@ import { sealStage } from "./seal.js";
 import { openStage, type Stage } from "./stage.js";
 import { newStageName } from "./stage-name.js";
 import { assertApart, makeStageFolder, removeStageFolder, resolvePlace, type Target, targetAt } from "./target.js";
+
+/** Files of a tree that is small. */
+const A_FEW = 8;
 
 /**
  * Publishes what `fill` writes into the stage as `target`, all at once or not at all. `E_LOCK_EXPIRED`,
@@ -122,11 +125,8 @@ async function publishWith(
     await abandon(hand, target);
     throw await hand.reasonFor(error);
   }
-  const recorded = hand.manifests.onDisk().catch((error: unknown) => uncertain(target, error));
   placement.close();
-  if (placement.hasReplaced) await cleanUp(placement, manifest, tell);
-  const failure = await recorded;
-  if (failure instanceof HoldfastError) throw failure;
+  await finish(hand, target, manifest, { placement, tell });
   return { manifest: toManifestRecord(manifest), replaced: !manifest.isCleared };
 }
 
@@ -151,6 +151,25 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
   } catch {
     // It stays pending, and is settled before the next grant.
   }
+}
+
+/**
+ * The record is waited for, and the old tree goes. Of a small one only the names are waited for: then the quickest is one
+ * after the other, without another thread.
+ */
+async function finish(
+  hand: Hand,
+  target: Target,
+  manifest: Manifest,
+  { placement, tell }: { readonly placement: Placement; readonly tell: Tell },
+): Promise<void> {
+  const standStill = manifest.fileCount <= A_FEW;
+  const onDisk = () => hand.manifests.onDisk({ standStill }).catch((error: unknown) => uncertain(target, error));
+  const recorded = standStill ? null : onDisk();
+  if (placement.hasReplaced) await cleanUp(placement, manifest, tell);
+  const failure = await (recorded ?? onDisk());
+  placement.letGo();
+  if (failure instanceof HoldfastError) throw failure;
 }
 
 /** It is published: what cannot be removed now is removed by the next publish there. */

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { entriesIn } from "./entries-in.js";
 import { ioError } from "./errors.js";
+import type { HeldBack } from "./held-back.js";
 import { removeOddNames } from "./odd-names.js";
 import { Pool } from "./pool.js";
 
@@ -16,25 +17,29 @@ const UNDER_WAY = 8;
 /** Folders between two looks at what else is to be done. */
 const STRIDE = 8;
 
-/**
- * Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `size` is that of the
- * folder itself, for who knows it. `E_IO`
- */
-export async function removeTree(path: string, size?: number): Promise<void> {
+interface Removal {
+  /** That of the folder itself, for who knows it. */
+  readonly size?: number;
+  /** Takes the first few things, so that only their names are waited for. */
+  readonly held?: HeldBack;
+}
+
+/** Removes the folder and all in it; one that is not there is fine. Links are removed, not followed. `E_IO` */
+export async function removeTree(path: string, { size, held }: Removal = {}): Promise<void> {
   try {
-    await remove(path, size);
+    await remove(path, held, size);
   } catch (error) {
     throw ioError(error, "remove", path);
   }
 }
 
 /** A folder that was made read-only keeps what is in it: it is opened, when that is what stands in the way. */
-async function remove(path: string, size?: number): Promise<void> {
+async function remove(path: string, held: HeldBack | undefined, size?: number): Promise<void> {
   try {
-    await removeAll(path, size);
+    await removeAll(path, held, size);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EACCES" || !hasOpened(path)) throw error;
-    await removeAll(path);
+    await removeAll(path, held);
   }
 }
 
@@ -45,7 +50,7 @@ function hasOpened(path: string): boolean {
   return true;
 }
 
-async function removeAll(path: string, size?: number): Promise<void> {
+async function removeAll(path: string, held: HeldBack | undefined, size?: number): Promise<void> {
   const entries = entriesIn(path, size);
   if (entries === null) return;
   const later = new Pool(UNDER_WAY);
@@ -57,17 +62,20 @@ async function removeAll(path: string, size?: number): Promise<void> {
       if (entry.isDirectory()) {
         folders += 1;
         if (folders % STRIDE === 0) await setImmediate();
-        await remove(inner);
+        await remove(inner, held);
       } else {
         files += 1;
-        if (files <= A_FEW) unlessGone(() => unlinkSync(inner));
-        else await later.add(() => unlinkLater(inner));
+        if (files <= A_FEW) {
+          held?.hold(inner);
+          unlessGone(() => unlinkSync(inner));
+        } else await later.add(() => unlinkLater(inner));
       }
     }
   } finally {
     await later.idle();
   }
   later.assertFine();
+  held?.hold(path);
   unlessGone(() => removeFolder(path));
 }
 

@@ -23,7 +23,7 @@ it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both par
     expect(seen.slice(0, begun)).toContain("COMMIT "); // The manifest is there before the stage.
     const sealed = before.lastIndexOf("fdatasyncSync store/holdfast.db-wal");
     expect(sealed).toBeGreaterThan(before.lastIndexOf("COMMIT ")); // The seal is on the disk.
-    expect(seen.slice(renamed + 4)).toContain("fdatasync store/holdfast.db-wal"); // And the record, before anybody is told.
+    expect(seen.slice(renamed + 4)).toContain("fdatasyncSync store/holdfast.db-wal"); // And the record, before anybody is told.
   }
   if (course.kind === "postgres") {
     expect(before.filter((call) => !call.includes(".holdfast-fence")).slice(-2)).toEqual(["BEGIN ", "manifest_check "]);

@@ -27,6 +27,15 @@ export function parseKey(text: unknown, field = "key"): Key {
   return text as Key;
 }
 
+export function isKey(text: string): boolean {
+  try {
+    parseKey(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function checkSegment(segment: string, text: string, field: string): void {
   if (segment === "") throw invalidArgument(field, `${JSON.stringify(text)} has an empty segment`);
   if (segment === "." || segment === "..") throw invalidArgument(field, `the segment "${segment}" is not allowed`);

@@ -23,7 +23,8 @@ interface Fact {
   endedAt: number;
 }
 
-const KEYS = ["alpha", "alpha/b", "alpha/b/c", "beta", "beta/x/y", "gamma/z"];
+const DEEP = ["alpha/p", "alpha/q", "alpha/r", "alpha/s", "alpha/t"];
+const KEYS = ["alpha", "alpha/b", "alpha/b/c", ...DEEP, "beta", "beta/x/y", "gamma/z"];
 
 function boot(dir: string, bootId: string): World {
   const bootedAt = Date.now();
@@ -42,8 +43,8 @@ async function live(dir: string, random: () => number, steps: number) {
   const client = await boot(dir, "before the cut").open("admin:one");
 
   const acquire = async (): Promise<void> => {
-    const keys = KEYS.filter(() => random() < 0.3);
-    const isDetached = random() < 0.5;
+    const keys = KEYS.filter((key) => random() < (DEEP.includes(key) ? 0.15 : 0.25));
+    const isDetached = random() < 0.4;
     const mode = random() < 0.6 ? "read" : "write";
     const metadata = random() < 0.2 ? { note: "x".repeat(5_000) } : {};
     const options = { mode, detached: isDetached, ttl: "1h", metadata } as const;

@@ -39,6 +39,8 @@ function boot(machineId = "this machine"): World {
 
 const file = (...path: string[]): string => join(dir, "locks", "alpha", ...path);
 const DETACHED = { detached: true, ttl: "1h" } as const;
+/** Too much for tree.json, if it is on a key below: it has a file of its own. */
+const FILED = { ttl: "24h", metadata: { note: "x".repeat(3_000) } } as const;
 
 /** Written before the restart, as far as its time tells. */
 function age(path: string): void {
@@ -152,7 +154,7 @@ describe("grants", () => {
     const client = await world.open("agent:before");
     await client.acquire("alpha/kept", DETACHED);
     copyFileSync(file("tree.json"), file("old"));
-    await client.acquire("alpha/gone", { ttl: "24h" });
+    await client.acquire("alpha/gone", FILED);
     copyFileSync(file("old"), file("tree.json")); // The file of alpha/gone reached the disk, the count did not.
     const next = await boot().open("agent:after");
     await (await next.acquire("alpha/gone")).release();
@@ -175,8 +177,31 @@ describe("what was being written", () => {
     expect(await eventsOf(world)).toContain("chain_repaired");
   });
 
+  /** As parts of two versions may leave it. */
+  const tear = (path: string): void =>
+    writeFileSync(path, readFileSync(path, "utf8").replace('"mode":"write"', '"mode":"wread"'));
+
+  it("STORE-2: a grant in tree.json that the cut left as nonsense, though it is JSON, held nothing either", async () => {
+    await (await boot().open("agent:before")).acquire(["alpha/b", "alpha/c"], { ttl: "24h" });
+    tear(file("tree.json"));
+    age(file("tree.json"));
+    const world = boot();
+    await use(world, "alpha");
+    expect(await eventsOf(world)).toContain("chain_repaired");
+  });
+
+  it("STALE-7: but one that was spoiled since the machine came up counts as held", async () => {
+    await (await boot().open("agent:before")).acquire("alpha/b", { ttl: "24h" });
+    const spoiled = boot();
+    const since = Date.now() / 1000 + 1;
+    tear(file("tree.json"));
+    utimesSync(file("tree.json"), since, since);
+    await expect(use(spoiled, "alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    await expect(use(spoiled, "alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+  });
+
   it("STORE-2: a torn file of a node held nothing that outlives the machine, and goes", async () => {
-    await (await boot().open("agent:before")).acquire("alpha/b/c", { ttl: "24h" });
+    await (await boot().open("agent:before")).acquire("alpha/b/c", FILED);
     truncateSync(file("below", "b.d", "c.json"), 50);
     age(file("below", "b.d", "c.json"));
     await use(boot(), "alpha");
@@ -185,13 +210,13 @@ describe("what was being written", () => {
 
   it("STALE-7: a file torn in this boot is nobody's to remove", async () => {
     const world = boot();
-    await (await world.open("agent:before")).acquire("alpha/b/c", { ttl: "24h" });
+    await (await world.open("agent:before")).acquire("alpha/b/c", FILED);
     truncateSync(file("below", "b.d", "c.json"), 50);
     await expect(use(world, "alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
   });
 
   it("STALE-7: nor is one that was spoiled since the machine came up", async () => {
-    await (await boot().open("agent:before")).acquire("alpha/b/c", { ttl: "24h" });
+    await (await boot().open("agent:before")).acquire("alpha/b/c", FILED);
     const world = boot();
     const since = Date.now() / 1000 + 1;
     truncateSync(file("below", "b.d", "c.json"), 50);

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   copyFileSync,
   linkSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -36,6 +37,8 @@ afterEach(async () => {
 });
 
 const file = (...path: string[]): string => join(dir, "locks", "alpha", ...path);
+/** Too much for tree.json, if it is on a key below: it has a file of its own. */
+const FILED = { metadata: { note: "x".repeat(3_000) } };
 const GARBAGE = ["", "\0\0\0\0", "half a rec", "null", "[]", "{}", '{"schema_version":1,"grants":{}}'];
 
 describe("tree.json", () => {
@@ -66,8 +69,19 @@ describe("tree.json", () => {
     ]);
   });
 
-  it("STORE-2: deleted while a key below is held, that grant still counts", async () => {
+  it("STORE-2: deleted while a key below is held that it kept, it makes no second holder", async () => {
     const lease = await a.acquire("alpha/b");
+    renameSync(file("tree.json"), file("kept"));
+    for (const key of ["alpha/b", "alpha", "alpha/c"])
+      await expect(b.acquire(key)).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
+    renameSync(file("kept"), file("tree.json"));
+    await expect(b.acquire("alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    await lease.release();
+    await observe(dir);
+  });
+
+  it("STORE-2: deleted while a key below is held that has a file of its own, that grant still counts", async () => {
+    const lease = await a.acquire("alpha/b", FILED);
     unlinkSync(file("tree.json"));
     await expect(b.acquire("alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
     await lease.release();
@@ -76,7 +90,7 @@ describe("tree.json", () => {
   });
 
   it("STORE-2: deleted together with the record of a key below that is held, it makes no second holder", async () => {
-    await a.acquire("alpha/b");
+    await a.acquire("alpha/b", FILED);
     for (const name of ["tree.json", "below/b.json"]) unlinkSync(file(name));
     await expect(b.acquire("alpha/b")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
   });
@@ -242,7 +256,7 @@ describe("smaller files", () => {
   });
 
   it("STORE-2: strangers' files in the store are left alone and do no harm", async () => {
-    const lease = await a.acquire("alpha/b");
+    const lease = await a.acquire("alpha/b", FILED);
     const strange = [join(dir, "locks", ".DS_Store"), join(dir, "ops", "notes.txt"), file("below", "notes.txt")];
     for (const path of [...strange, join(dir, "alive", "notes")]) writeFileSync(path, "mine");
     await observe(dir);
@@ -271,10 +285,14 @@ describe("proofs of life", () => {
 });
 
 describe("records of a newer version", () => {
-  it.each(["alpha", "alpha/b"])("STALE-7: on %s, one stays whatever its neighbours do", async (key) => {
-    const lease = await a.acquire(key, { mode: "read" });
+  it.each([
+    ["alpha", "tree.json", {}],
+    ["alpha/b", "tree.json", {}],
+    ["alpha/b", "below/b.json", FILED],
+  ])("STALE-7: on %s, in %s, one stays whatever its neighbours do", async (key, name, options) => {
+    const lease = await a.acquire(key, { mode: "read", ...options });
     await b.acquire(key, { mode: "read" });
-    const path = key === "alpha" ? file("tree.json") : file("below", "b.json");
+    const path = file(name);
     const text = readFileSync(path, "utf8");
     writeFileSync(
       path,
@@ -288,6 +306,12 @@ describe("records of a newer version", () => {
     await lease.release();
     await expect(a.recover("alpha")).resolves.toEqual([]);
     await expect(a.acquire(key)).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
-    expect(readFileSync(path, "utf8")).toContain('"schema_version":99');
+    expect(recordsIn(file())).toContain('"schema_version":99');
   });
 });
+
+/** A record that is not understood may have got a file of its own. */
+function recordsIn(tree: string): string {
+  const files = readdirSync(tree, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"));
+  return files.map((name) => readFileSync(join(tree, name), "utf8")).join("");
+}

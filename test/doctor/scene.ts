@@ -1,6 +1,6 @@
 /** Workspaces with something wrong, on the file and the SQLite store. */
 import { execFileSync } from "node:child_process";
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,9 +100,17 @@ export class Ward {
       return;
     }
     const [tree = "", ...below] = key.split("/");
-    this.change(join("locks", tree, "below", `${below.join(".d/")}.json`), (text) =>
-      how === "unreadable" ? text.slice(0, 20) : text.replace('"schema_version":1', '"schema_version":99'),
-    );
+    const file = join("locks", tree, "below", `${below.join(".d/")}.json`);
+    if (existsSync(join(this.home, file)))
+      this.change(file, (text) =>
+        how === "unreadable" ? text.slice(0, 20) : text.replace('"schema_version":1', '"schema_version":99'),
+      );
+    else
+      this.change(join("locks", tree, "tree.json"), (text) =>
+        how === "unreadable"
+          ? text.replace(`"resource":"${key}","mode":"`, `"resource":"${key}","mode":"no `)
+          : text.replace(/"schema_version":1(?=,"lock_id")/, '"schema_version":99'),
+      );
   }
 
   /** Every file and folder of the workspace: what it holds and when it was changed. */

@@ -14,7 +14,8 @@ import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../suppor
 import { HoldfastError, ioError } from "../../support/errors.js";
 import { type FolderNames, KnownName } from "../../support/folder-names.js";
 
-const PAGE = 4096;
+/** What is written in place has at most this many bytes. */
+export const PAGE = 4096;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const BLANK = Buffer.from(" ");
@@ -121,7 +122,11 @@ export class BlockFile<T> {
   }
 
   isOlderThan(wallMs: number): boolean {
-    return (statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < wallMs;
+    try {
+      return (statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < wallMs;
+    } catch (error) {
+      throw ioError(error, "look at", this.path);
+    }
   }
 
   remove(durable: boolean): void {

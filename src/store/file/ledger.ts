@@ -86,7 +86,8 @@ export class FileLedger implements Ledger {
   }
 
   held(key: Key, tokenHash: string): Grant | null {
-    if (key === treeOf(key)) return this.#tree(key).peek(tokenHash);
+    const kept = this.#tree(treeOf(key)).peek(key, tokenHash);
+    if (kept !== null || key === treeOf(key)) return kept || null;
     try {
       const { grants } = this.records.near(key);
       return grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null;

@@ -1,7 +1,7 @@
 /**
- * The grants on keys below a tree's own: one file for each key that has any. Written only under the tree's guard, and only
- * after tree.json says what will be in them, so a file that a crash left half-written is written again before anybody
- * looks. Folders that have become empty are removed by whoever walks past them under the guard.
+ * The grants on keys below a tree's own that are not kept in tree.json: one file for each key that has any. Written only
+ * under the tree's guard, and only after tree.json says what will be in them, so a file that a crash left half-written is
+ * written again before anybody looks. Folders that have become empty are removed by whoever walks past them under the guard.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,12 +34,20 @@ export function nothingFound(): Found {
   return { grants: [], unreadable: [], strange: [] };
 }
 
-export function decodeInto(grants: readonly StoredGrant[], resource: Key, found: Found): void {
+/** `keyOf` says where one stands that cannot be understood, and `belongs` whether one that can is where it should be. */
+export function decodeInto(
+  found: Found,
+  grants: readonly StoredGrant[],
+  keyOf: (stored: StoredGrant) => Key,
+  belongs: (grant: Grant) => boolean = () => true,
+): void {
   for (const stored of grants) {
     try {
-      found.grants.push(decodeGrant(stored));
+      const grant = decodeGrant(stored);
+      if (!belongs(grant)) throw new Error(`${grant.resource} does not belong there`);
+      found.grants.push(grant);
     } catch (error) {
-      found.unreadable.push(unreadable(resource, error));
+      found.unreadable.push(unreadable(keyOf(stored), error));
       found.strange.push(stored);
     }
   }
@@ -65,12 +73,14 @@ export class NodeFiles {
     return this.#readFile(nodeFile(this.#folder, resource), resource);
   }
 
-  /** On the key, above it (but for the tree's own key, which is in tree.json) and below it. */
-  around(key: Key, found: Found, mayPrune: boolean): void {
+  /** On the key, above it and below it, as far as it is not in tree.json. */
+  around(key: Key, mayPrune: boolean): Found {
+    const found = nothingFound();
     const [, ...above] = ancestorsOf(key);
     for (const node of above) merge(found, this.at(node));
     if (key.includes("/")) merge(found, this.at(key));
     this.#walk(nodeFolder(this.#folder, key), found, mayPrune);
+    return found;
   }
 
   /**
@@ -90,9 +100,7 @@ export class NodeFiles {
       const path = join(folder, name);
       if (name.endsWith(".d")) this.#removeTorn(path, bootedAt);
       if (!name.endsWith(".json")) continue;
-      const { unreadable, strange } = this.#readFile(path, null);
-      const isTorn = unreadable.length > strange.length;
-      if (!isTorn || statSync(path).mtimeMs >= bootedAt) continue;
+      if (!isTornNode(this.#readFile(path, null)) || statSync(path).mtimeMs >= bootedAt) continue;
       removeFile(path);
       this.#read.delete(path);
     }
@@ -102,7 +110,7 @@ export class NodeFiles {
   write({ resource, grants, durable }: NodeChange): void {
     const path = nodeFile(this.#folder, resource);
     this.#read.delete(path);
-    const mustLast = durable ?? grants.some((grant) => grant.store?.detached);
+    const mustLast = durable ?? grants.some((grant: StoredGrant | null) => grant?.store?.detached);
     try {
       if (grants.length === 0) removeFile(path);
       else this.#put(path, Buffer.from(`${JSON.stringify({ resource, grants })}\n`), mustLast);
@@ -157,7 +165,7 @@ export class NodeFiles {
     if (text === null) return found;
     const key = resource ?? keyOf(path, this.#folder, this.#tree);
     try {
-      decodeInto((JSON.parse(text) as NodeContent).grants, key, found);
+      decodeInto(found, (JSON.parse(text) as NodeContent).grants, () => key);
     } catch (error) {
       found.unreadable.push(unreadable(key, error, `${path}: `));
     }
@@ -165,7 +173,19 @@ export class NodeFiles {
   }
 }
 
-function merge(into: Found, from: Found): void {
+/** Nothing in it can be understood, or what cannot be was being written, and all of it was held by processes. */
+function isTornNode({ grants, unreadable, strange }: Found): boolean {
+  if (unreadable.length > strange.length) return true;
+  const isTorn = strange.every((stored, at) => isTornGrant(stored, unreadable[at]));
+  return strange.length > 0 && isTorn && !grants.some(({ detached }) => detached);
+}
+
+/** What makes no sense and was not to outlive the machine: after a power cut, parts of two versions that have met. */
+export function isTornGrant(stored: StoredGrant | null, told: UnreadableGrant | undefined): boolean {
+  return told?.isNewer === undefined && stored?.store?.detached === false;
+}
+
+export function merge(into: Found, from: Found): void {
   into.grants.push(...from.grants);
   into.unreadable.push(...from.unreadable);
   into.strange.push(...from.strange);
@@ -198,10 +218,22 @@ function removeFolderIfEmpty(path: string): void {
   }
 }
 
-/** A name that was too long for a file does not tell its segment: such a file stands for the key above it. */
+/** A name that does not tell its segment, since it was too long or is a stranger's, stands for the key above it. */
 function keyOf(path: string, folder: string, tree: Key): Key {
   const names = path.slice(join(folder, "below").length + 1, -".json".length).split("/");
-  const shortened = names.findIndex((name) => name.includes("%~"));
-  const segments = shortened < 0 ? names : names.slice(0, shortened);
-  return [tree, ...segments.map((name) => decodeURIComponent(name.replace(/\.d$/, "")))].join("/") as Key;
+  const segments: string[] = [tree];
+  for (const name of names) {
+    const segment = segmentOf(name.replace(/\.d$/, ""));
+    if (segment === null) break;
+    segments.push(segment);
+  }
+  return segments.join("/") as Key;
+}
+
+function segmentOf(name: string): string | null {
+  try {
+    return name.includes("%~") ? null : decodeURIComponent(name);
+  } catch {
+    return null;
+  }
 }

@@ -14,6 +14,7 @@ import type { LedgerRecords } from "../ledger.js";
 import { placesIn } from "../places-in.js";
 import { AuditFile } from "./audit-file.js";
 import { Decisions } from "./decisions.js";
+import { isTwofold, joined, keptIn, keptNear } from "./kept-grants.js";
 import { type Layout, treeFolder, treeFolders } from "./layout.js";
 import { parsePlaces } from "./line-file.js";
 import { ManifestFiles } from "./manifest-files.js";
@@ -36,11 +37,12 @@ export function createFileRecords(layout: Layout): LedgerRecords {
     for (let tries = 1; ; tries += 1) {
       const record = recordOf(treeOf(key));
       if (record === null) return nothingFound();
-      const found = nothingFound();
-      decodeInto(record.grants, record.tree, found);
-      new NodeFiles(treeFolder(layout, record.tree), record.tree).around(key, found, false);
+      // In this order: what leaves tree.json is in its file then.
+      const filed = new NodeFiles(treeFolder(layout, record.tree), record.tree).around(key, false);
+      const kept = keptNear(keptIn(record), record.tree, key);
+      const found = joined(kept, filed);
       const shown = record.pending === undefined ? found : withPending(found, record.pending, key);
-      const isTorn = shown.unreadable.length > shown.strange.length;
+      const isTorn = shown.unreadable.length > shown.strange.length || isTwofold(kept, filed);
       if (!isTorn || tries >= TRIES) return shown;
     }
   };
@@ -101,14 +103,14 @@ function settledRecord(path: string, decisions: Decisions): TreeRecord | null {
 /** The nodes of a step that was not carried out to its end: what they will hold instead of what their files say. */
 function withPending(found: Found, pending: readonly NodeContent[], key: Key): Found {
   const changed = new Set<string>(pending.map(({ resource }) => resource));
-  const isLeft = ({ resource }: { readonly resource: string }): boolean => !changed.has(resource);
+  const isLeft = (held: { readonly resource: string } | null): boolean => !changed.has(held?.resource ?? "");
   const shown: Found = {
     grants: found.grants.filter(isLeft),
     unreadable: found.unreadable.filter(isLeft),
     strange: found.strange.filter(isLeft),
   };
   for (const { resource, grants } of pending)
-    if (isWithin(resource, key) || isWithin(key, resource)) decodeInto(grants, resource, shown);
+    if (isWithin(resource, key) || isWithin(key, resource)) decodeInto(shown, grants, () => resource);
   return shown;
 }
 

@@ -3,7 +3,6 @@
  * machine was restarted, and all that was not synced may be older than it was.
  */
 import type { AuditDraft, AuditEntry } from "../../lock/audit.js";
-import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Instant } from "../../lock/time.js";
 import { HoldfastError } from "../../support/errors.js";
@@ -11,7 +10,7 @@ import type { AuditFile } from "./audit-file.js";
 import { type ChainStory, endAfterRestart, readStory } from "./chain.js";
 import type { FenceFloor } from "./fence-floor.js";
 import type { NodeFiles } from "./nodes.js";
-import type { TreeRecord } from "./tree-record.js";
+import { TREE_VERSION, type TreeRecord } from "./tree-record.js";
 
 /** Numbers that a new tree begins with: they lie under the floor of the store. */
 const FIRST_BLOCK = 1_000;
@@ -39,7 +38,7 @@ export function bootedAt(now: Instant): number {
   return now.wallMs - now.bootMs;
 }
 
-/** The tree with its chain as it was found, and nothing held on its own key. */
+/** The tree with its chain as it was found, and nothing held but what files of keys below say. */
 export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning {
   const { path, audit, nodes, floor, fenceReserved } = remains;
   const story = readStory(audit.path, audit.size());
@@ -47,7 +46,7 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
   if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
   const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
   const record: TreeRecord = {
-    schema_version: SCHEMA_VERSION,
+    schema_version: TREE_VERSION,
     tree,
     boot_id: now.bootId,
     fence: start,
@@ -61,19 +60,26 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
   return { record, mended: isLost ? repairNote(tree, now, "the record of the tree was lost", 0) : null };
 }
 
-/** The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. */
+/**
+ * The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. `wasTorn` when
+ * not all of the record could be used.
+ */
 export function restarted(
   record: TreeRecord,
   { audit, nodes, fenceReserved = 0 }: TreeRemains,
   now: Instant,
+  wasTorn: boolean,
 ): Beginning {
   const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);
   const end = endAfterRestart(audit.path, record.audit);
   const below = nodes.count(bootedAt(now));
-  const reason = "the machine restarted before these entries reached the disk";
+  const isMended = wasTorn || end.hash !== record.audit.hash;
+  const reason = wasTorn
+    ? "the machine restarted while the record of the tree was written"
+    : "the machine restarted before these entries reached the disk";
   return {
     record: { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below },
-    mended: end.hash === record.audit.hash ? null : repairNote(record.tree, now, reason, record.audit.seq - end.seq),
+    mended: isMended ? repairNote(record.tree, now, reason, record.audit.seq - end.seq) : null,
   };
 }
 

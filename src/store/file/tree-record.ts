@@ -1,11 +1,13 @@
 /** tree.json: what a tree keeps of itself, and what must be true of it before anybody relies on it. */
-import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { ManifestRecord } from "../../lock/manifest.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { StoredGrant } from "../grant-codec.js";
 import type { Codec } from "./block-file.js";
 import type { NodeChange } from "./nodes.js";
+
+/** From the second on, grants on keys below may be in it. */
+export const TREE_VERSION = 2;
 
 /** tree.json */
 export interface TreeRecord {
@@ -15,10 +17,11 @@ export interface TreeRecord {
   readonly fence: number;
   readonly fence_reserved: number;
   readonly audit: { readonly seq: number; readonly hash: string; readonly bytes: number };
-  /** How many grants there are on keys below the tree's own. */
+  /** How many grants there are in files of keys below the tree's own. */
   readonly below: number;
   /** False: nobody is in line, line.jsonl need not be read. */
   readonly waiting: boolean;
+  /** On the tree's own key, and some on keys below it: kept-grants.ts says which. */
   readonly grants: readonly StoredGrant[];
   readonly pending?: readonly NodeChange[];
   /** Something was published on a key of this tree: look in publishing/ before granting. */
@@ -31,7 +34,7 @@ export interface TreeRecord {
 
 /** `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
 export function assertUsable(record: TreeRecord, path: string): void {
-  if (record.schema_version > SCHEMA_VERSION)
+  if (record.schema_version > TREE_VERSION)
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`);
   const { schema_version, tree, fence, fence_reserved, audit, below, waiting, grants } = record;
   const isSane =
@@ -72,7 +75,7 @@ function encodeRest({ pending, publishes, manifests, op }: TreeRecord): string {
 
 /** Whether a power cut must not take it: something in it is held without a process. */
 export function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
-  const isDetached = (grant: StoredGrant): boolean => grant.store?.detached ?? false;
+  const isDetached = (grant: StoredGrant | null): boolean => grant?.store?.detached ?? false;
   return (
     grants.some(isDetached) ||
     (pending?.some((node) => node.grants.some(isDetached)) ?? false) ||

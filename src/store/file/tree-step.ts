@@ -4,19 +4,16 @@ import { type Grant, SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { type Manifest, type ManifestRecord, toManifestRecord } from "../../lock/manifest.js";
 import { encodeGrant, type StoredGrant } from "../grant-codec.js";
-import type { Found, NodeChange, NodeContent } from "./nodes.js";
-import type { TreeRecord } from "./tree-record.js";
-
-/** A node's new content, and what it says if all of it could be understood. */
-interface DecodedImage extends NodeContent {
-  readonly decoded: readonly Grant[] | null;
-}
+import { atNode, type NodeImage, type Places, place } from "./kept-grants.js";
+import type { NodeChange, NodeContent } from "./nodes.js";
+import { TREE_VERSION, type TreeRecord } from "./tree-record.js";
 
 /** What a step makes of a tree, ready to be written. */
 export interface TreeStep {
   readonly record: TreeRecord;
-  /** The grants on the tree's own key, when they change and all are understood. */
-  readonly own: readonly Grant[] | null;
+  /** The grants in the record, when all are understood. */
+  readonly kept: readonly Grant[] | null;
+  /** What goes into files of nodes below. */
   readonly images: readonly NodeContent[];
   readonly manifests: readonly ManifestRecord[];
   /** Lines for the audit chain. */
@@ -34,35 +31,31 @@ export interface TreeChanges {
 }
 
 /** The state a step begins with. */
-export interface TreeBefore {
-  readonly record: TreeRecord;
+export interface TreeBefore extends Places {
   /** The last fencing token given out, in this step too. */
   readonly fenceUsed: number;
-  /** What is held on a key of the tree. */
-  at(resource: Key): Found;
 }
 
 /** Writes nothing. */
 export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boolean): TreeStep {
   const { record, fenceUsed } = before;
-  const images = imagesAfter(before, changes);
-  const own = images.find((image) => image.resource === record.tree);
+  const { kept, decoded, filed, below } = place(before, imagesAfter(before, changes));
   const { head, entries } = chained(record.audit, changes.audit);
   const after: TreeRecord = {
-    schema_version: record.schema_version,
+    schema_version: TREE_VERSION,
     tree: record.tree,
     boot_id: record.boot_id,
     fence: fenceUsed,
     fence_reserved: record.fence_reserved,
     audit: { seq: head.seq, hash: head.hash, bytes: record.audit.bytes + entries.length },
-    below: record.below + countBelow(record.tree, changes.adds) - countBelow(record.tree, changes.drops),
+    below,
     waiting: record.waiting,
-    grants: own?.grants ?? record.grants,
+    grants: kept,
   };
   const publishes = record.publishes || changes.manifests.length > 0;
   return {
-    own: own?.decoded ?? null,
-    images: own === undefined ? images : images.filter((image) => image !== own),
+    kept: decoded,
+    images: filed,
     entries,
     durable,
     manifests: changes.manifests.map(toManifestRecord),
@@ -71,14 +64,14 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
 }
 
 /** The nodes the changes touch, each with all the grants it will have. */
-function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: TreeChanges): DecodedImage[] {
+function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: TreeChanges): NodeImage[] {
   const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
   const kept = (resource: Key, strange: readonly StoredGrant[]): readonly StoredGrant[] =>
-    clears.includes(resource) ? strange.filter(({ schema_version }) => schema_version > SCHEMA_VERSION) : strange;
+    clears.includes(resource) ? strange.filter(isNewer) : strange;
   const at = (resource: Key): Map<string, Grant> => {
     let node = nodes.get(resource);
     if (node === undefined) {
-      const { grants, strange } = before.at(resource);
+      const { grants, strange } = atNode(before, resource);
       node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange: kept(resource, strange) };
       nodes.set(resource, node);
     }
@@ -95,10 +88,8 @@ function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: 
   }));
 }
 
-function countBelow(tree: Key, grants: readonly Grant[]): number {
-  let count = 0;
-  for (const grant of grants) if (grant.resource !== tree) count += 1;
-  return count;
+function isNewer(stored: StoredGrant | null): boolean {
+  return (stored?.schema_version ?? 0) > SCHEMA_VERSION;
 }
 
 function chained(from: ChainHead, drafts: readonly AuditDraft[]): { head: ChainHead; entries: Buffer } {

@@ -3,11 +3,11 @@
  *
  * A step on one tree:
  *   1. append the audit entries behind the end that tree.json names    a crash leaves a tail nobody counts: cut off
- *   2. write tree.json: chain head, fence, own grants, `pending`       THE COMMIT. One write of one page.
+ *   2. write tree.json: chain head, fence, kept grants, `pending`      THE COMMIT. One write of one page.
  *   3. write the files of nodes below from `pending`                   a crash leaves `pending`: done again
  *   4. write tree.json without `pending`                               the same
- * Steps 3 and 4 are needed only when a key below the tree's own changed. Whoever takes the guard next repairs what a
- * crash left, before looking at anything, and a crash while repairing leaves the same to repair.
+ * Steps 3 and 4 are needed only when a key with a file of its own changed (kept-grants.ts says which have one). Whoever takes
+ * the guard next repairs what a crash left, before looking at anything, and a crash while repairing leaves the same to repair.
  *
  * A step on several trees holds all their guards: each tree.json gets the new state as `op`, which counts only if the
  * file ops/<id>.json exists; creating that file is the commit. Then each tree takes its `op` over and the file goes.
@@ -31,11 +31,12 @@ import { AuditFile } from "./audit-file.js";
 import { BlockFile } from "./block-file.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
+import { atNode, joined, keptIn, keptNear, withoutTorn } from "./kept-grants.js";
 import { LineFile } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
-import { decodeInto, type Found, NodeFiles, nothingFound } from "./nodes.js";
+import { type Found, merge, NodeFiles } from "./nodes.js";
 import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
-import { outlivesMachine, TREE_CODEC, type TreeRecord } from "./tree-record.js";
+import { outlivesMachine, TREE_CODEC, TREE_VERSION, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
 const NOTHING: readonly Manifest[] = [];
@@ -60,7 +61,7 @@ export class FileTree {
   /** The folder that says which manifests of this tree are pending. */
   readonly #publishing: string;
   #record: TreeRecord | null = null;
-  #grants: { readonly from: TreeRecord; readonly found: Found } | null = null;
+  #kept: { readonly from: TreeRecord; readonly found: Found } | null = null;
   #fenceUsed = 0;
   /** Who waits, once it was read in this step. */
   #waiting: Line | null = null;
@@ -100,10 +101,11 @@ export class FileTree {
       return;
     }
     this.#isNew = false;
-    this.#record = found;
-    this.#record = this.#repaired(found);
+    const whole = found.boot_id === now.bootId ? found : this.#wholeOf(found, now);
+    this.#record = whole;
+    this.#record = this.#repaired(whole);
     this.#fenceUsed = this.record.fence;
-    if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now);
+    if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now, whole !== found);
     else if (!this.#file.isUnchanged || this.#isPeeked) this.#cutTail(this.record);
     this.#isPeeked = false;
   }
@@ -135,31 +137,33 @@ export class FileTree {
   }
 
   /**
-   * The grant on the tree's own key with this token, looked for without the guard; null also when the tree is being
-   * written just now, is in need of repair, or was replaced by hand: in the old file the token is not yet known.
+   * The grant on this key with this token, if tree.json has it, looked for without the guard; false when there is none. Null
+   * when that is not known: it may be in a file, or the tree is being written just now, is in need of repair, or was
+   * replaced by hand: in the old file the token is not yet known.
    */
-  peek(tokenHash: string): Grant | null {
+  peek(key: Key, tokenHash: string): Grant | false | null {
     this.#isPeeked = true;
     try {
       const record = this.#file.read();
-      if (record === null || record.op !== undefined) return null;
-      const stored = record.grants.find(({ store }) => store?.token_hash === tokenHash);
-      return stored !== undefined && this.#file.isWhole() ? decodeGrant(stored) : null;
+      if (record === null || record.op !== undefined || !this.#file.isWhole()) return null;
+      const stored = record.grants.find((grant) => grant.resource === key && grant.store?.token_hash === tokenHash);
+      if (stored !== undefined) return decodeGrant(stored);
+      return record.below === 0 && record.pending === undefined ? false : null;
     } catch {
       return null;
     }
   }
 
   near(key: Key, found: Found): void {
-    const own = this.#ownGrants();
-    found.grants.push(...own.grants);
-    found.unreadable.push(...own.unreadable);
-    if (this.record.below > 0) this.#nodes.around(key, found, true);
+    const kept = keptNear(this.#keptGrants(), this.name, key);
+    if (this.record.below === 0) merge(found, kept);
+    else merge(found, joined(kept, this.#nodes.around(key, true)));
   }
 
   /** `E_STORE_CORRUPT` when what is held there cannot be read: that is no proof that it is not held. */
   find(resource: Key, lockId: string): Grant | null {
-    const { grants, unreadable, strange } = this.#at(resource);
+    const places = { record: this.record, kept: this.#keptGrants(), filed: this.#filed };
+    const { grants, unreadable, strange } = atNode(places, resource);
     const found = grants.find((grant) => grant.lockId === lockId);
     if (found === undefined && unreadable.length > strange.length)
       throw new HoldfastError("E_STORE_CORRUPT", `${resource} is not readable: ${unreadable[0]?.why}`);
@@ -214,7 +218,8 @@ export class FileTree {
 
   /** What the changes make of this tree. Writes nothing. */
   step(changes: TreeChanges, durable: boolean): TreeStep {
-    const before = { record: this.record, fenceUsed: this.#fenceUsed, at: (resource: Key) => this.#at(resource) };
+    const kept = this.#keptGrants();
+    const before = { record: this.record, kept, filed: this.#filed, fenceUsed: this.#fenceUsed };
     return stepAfter(before, changes, durable);
   }
 
@@ -223,8 +228,8 @@ export class FileTree {
     this.#appendAudit(step);
     if (step.images.length === 0 && step.manifests.length === 0) {
       this.#write(step.record, step.durable);
-      if (step.own !== null)
-        this.#grants = { from: step.record, found: { grants: [...step.own], unreadable: [], strange: [] } };
+      if (step.kept !== null)
+        this.#kept = { from: step.record, found: { grants: [...step.kept], unreadable: [], strange: [] } };
       return;
     }
     this.#write(withPending(step), step.durable);
@@ -236,7 +241,7 @@ export class FileTree {
     this.#appendAudit(step);
     const next = withPending(step);
     const op = step.durable ? { id, next, durable: true as const } : { id, next };
-    this.#write({ ...this.record, op }, step.durable);
+    this.#write({ ...this.record, schema_version: TREE_VERSION, op }, step.durable);
   }
 
   /**
@@ -265,18 +270,16 @@ export class FileTree {
     this.#audit.close();
   }
 
-  #ownGrants(): Found {
+  #keptGrants(): Found {
     const { record } = this;
-    if (this.#grants?.from.grants === record.grants) return this.#grants.found;
-    const found = nothingFound();
-    decodeInto(record.grants, this.name, found);
-    this.#grants = { from: record, found };
+    if (this.#kept?.from.grants === record.grants) return this.#kept.found;
+    const found = keptIn(record);
+    this.#kept = { from: record, found };
     return found;
   }
 
-  #at(resource: Key): Found {
-    return resource === this.name ? this.#ownGrants() : this.#nodes.at(resource);
-  }
+  readonly #filed = (resource: Key): Found | null =>
+    this.record.below === 0 || resource === this.name ? null : this.#nodes.at(resource);
 
   /** A tree begins with its record: an entry without one would pass for what is left of a lost tree. */
   #appendAudit({ entries, durable }: TreeStep): void {
@@ -318,8 +321,13 @@ export class FileTree {
     this.#goOn(mended);
   }
 
-  #afterRestart(record: TreeRecord, now: Instant): void {
-    const after = restarted(record, this.#remains(), now);
+  /** Of a record that was written in place before the restart. */
+  #wholeOf(record: TreeRecord, now: Instant): TreeRecord {
+    return outlivesMachine(record) || !this.#file.isOlderThan(bootedAt(now)) ? record : withoutTorn(record);
+  }
+
+  #afterRestart(record: TreeRecord, now: Instant, wasTorn: boolean): void {
+    const after = restarted(record, this.#remains(), now, wasTorn);
     this.#audit.truncate(after.record.audit.bytes);
     if (after.mended === null) this.#write(after.record, false);
     else this.#record = after.record;

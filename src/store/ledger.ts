@@ -31,37 +31,37 @@ export interface LedgerView {
 
 /** What a step changes. All of it becomes true at once, or nothing. */
 export interface Changes {
-  readonly adds?: readonly Grant[];
+  readonly adds?: readonly Grant[] | undefined;
   /** Grants that are there already, with new values. */
-  readonly updates?: readonly Grant[];
-  readonly drops?: readonly Grant[];
-  readonly ticketAdds?: readonly Ticket[];
-  readonly ticketUpdates?: readonly Ticket[];
-  readonly ticketDrops?: readonly Ticket[];
-  readonly audit?: readonly AuditDraft[];
+  readonly updates?: readonly Grant[] | undefined;
+  readonly drops?: readonly Grant[] | undefined;
+  readonly ticketAdds?: readonly Ticket[] | undefined;
+  readonly ticketUpdates?: readonly Ticket[] | undefined;
+  readonly ticketDrops?: readonly Ticket[] | undefined;
+  readonly audit?: readonly AuditDraft[] | undefined;
   /** Manifests, new or with new values. */
-  readonly manifests?: readonly Manifest[];
-  readonly manifestDrops?: readonly Manifest[];
+  readonly manifests?: readonly Manifest[] | undefined;
+  readonly manifestDrops?: readonly Manifest[] | undefined;
   /** Files to add to the list of a manifest. */
-  readonly files?: { readonly manifest: Manifest; readonly files: readonly ManifestFile[] };
+  readonly files?: { readonly manifest: Manifest; readonly files: readonly ManifestFile[] } | undefined;
   /** Keys whose unreadable records go, but for those of a newer version. */
-  readonly clears?: readonly Key[];
+  readonly clears?: readonly Key[] | undefined;
   /**
    * Must survive a power cut before it is acknowledged. `soon`: others may see it before, and whoever asks for the step
    * waits with `sync`.
    */
-  readonly durable?: boolean | "soon";
+  readonly durable?: boolean | "soon" | undefined;
   /** Waiters that are granted something by it: they need no guard, and are told as soon as it counts. */
-  readonly heirs?: readonly Ticket[];
+  readonly heirs?: readonly Ticket[] | undefined;
   /** Waiters to tell once it is done, so that they do not meet it at the guard. */
-  readonly wake?: readonly Ticket[];
+  readonly wake?: readonly Ticket[] | undefined;
 }
 
 export interface Outcome<T> {
   readonly result: T;
   readonly changes: Changes | null;
   /** Called once the changes count, before what is not part of them is written and the guard is left. Must not throw. */
-  readonly whenMade?: () => void;
+  readonly whenMade?: (() => void) | undefined;
 }
 
 export interface Ledger {

@@ -25,6 +25,7 @@ import { verify } from "./operations/verify.js";
 import { runAtOnce } from "./run-at-once.js";
 import { createScripts } from "./run-scripts.js";
 import type { Surroundings } from "./surroundings.js";
+import { wholeChanges } from "./whole-changes.js";
 
 /**
  * A woken process is mostly put on the processor of the one that woke it, even where another is idle, and waits there until
@@ -70,16 +71,19 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
     };
     const result = await ledger.transact(treesOf(about), (view) => {
-      const outcome = body(view);
-      const { changes } = outcome;
-      wake = changes?.wake ?? NOBODY;
+      const { result: answer, changes: asked } = body(view);
       settled = NOTHING;
-      if (party === null || changes === null) return outcome;
-      const keys = granted(changes).map(({ resource }) => resource);
-      const after = settleBefore(view, outcome, keys, party);
-      settled = after.settled;
+      if (asked === null) return { result: answer, changes: null, whenMade: undefined };
+      let changes = wholeChanges(asked);
       const { heirs = NOBODY } = changes;
-      return heirs.length === 0 ? after : { result: after.result, changes: after.changes, whenMade: () => tell(heirs) };
+      wake = changes.wake ?? NOBODY;
+      if (party !== null) {
+        const keys = granted(changes).map(({ resource }) => resource);
+        const left = settleBefore(view, changes, keys, party);
+        changes = left.changes;
+        settled = left.settled;
+      }
+      return { result: answer, changes, whenMade: heirs.length === 0 ? undefined : () => tell(heirs) };
     });
     tell(wake);
     manifests.sweep(settled);

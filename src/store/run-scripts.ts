@@ -124,10 +124,12 @@ class Answers {
   #acquire(request: AcquireRequest): Outcome<Answer> {
     const view = this.#view(request.wants);
     const outcome = acquire(view, request, this.#context);
-    const keys = (outcome.changes?.adds ?? []).map(({ resource }) => resource);
-    const { settled, ...after } = settleBefore(view, outcome, keys, request.party);
-    this.settled.push(...settled);
-    return after;
+    const { result, changes } = outcome;
+    if (changes === null) return outcome;
+    const keys = (changes.adds ?? []).map(({ resource }) => resource);
+    const after = settleBefore(view, changes, keys, request.party);
+    this.settled.push(...after.settled);
+    return { result, changes: after.changes };
   }
 
   /** Those that are still there, with whatever nests in them, however deep. */

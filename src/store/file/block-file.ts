@@ -25,11 +25,13 @@ const SURELY_A_PAGE = PAGE / 3 - 1;
 /** How a value is written, where JSON alone will not do. */
 export interface Codec<T> {
   encode(value: T): string;
-  /** Throws when what was read cannot be used. */
-  check(value: T, path: string): void;
+  /** What was read, as it is used. Throws when it cannot be. */
+  decode(value: T, path: string): T;
 }
 
-const JUST_JSON: Codec<unknown> = { encode: JSON.stringify, check: () => undefined };
+function justJson<T>(): Codec<T> {
+  return { encode: JSON.stringify, decode: (value) => value };
+}
 
 export class BlockFile<T> {
   readonly path: string;
@@ -51,7 +53,7 @@ export class BlockFile<T> {
   isUnchanged = false;
 
   /** With the names of its folder, which somebody else looks at, the path is looked up only when these have changed. */
-  constructor(path: string, names: FolderNames | null = null, codec: Codec<T> = JUST_JSON) {
+  constructor(path: string, names: FolderNames | null = null, codec: Codec<T> = justJson()) {
     this.path = path;
     this.#name = new KnownName(names);
     this.#isMarked = names !== null;
@@ -85,8 +87,8 @@ export class BlockFile<T> {
     this.isUnchanged = length === this.#length && bytes.compare(this.#content, 0, length, 0, length) === 0;
     if (this.isUnchanged) return this.#value;
     this.#forget();
-    const value = parse<T>(bytes.subarray(0, length), this.path);
-    if (value !== null) this.#codec.check(value, this.path);
+    const found = parse<T | null>(bytes.subarray(0, length), this.path);
+    const value = found === null ? null : this.#codec.decode(found, this.path);
     this.#makeRoom(length);
     bytes.copy(this.#content, 0, 0, length);
     this.#length = length;

@@ -229,7 +229,7 @@ function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhoo
     const line = tree.line();
     const isAll = tree.name === only || line.isEmpty;
     const near = isAll ? line : lineWithout(line, (ticket) => !concerns(ticket, only));
-    return { grants: found.grants, unreadable: found.unreadable, line: near };
+    return { grants: found.grants, line: near, unreadable: found.unreadable };
   }
   const tickets = new Map<string, Ticket>();
   for (const key of keys) {
@@ -238,7 +238,7 @@ function nearIn(keys: readonly Key[], at: (name: Key) => FileTree): Neighbourhoo
     for (const ticket of tree.line()) if (concerns(ticket, key)) tickets.set(ticket.ticketId, ticket);
   }
   const grants = new Map(found.grants.map((grant) => [grant.lockId, grant]));
-  return { grants: [...grants.values()], unreadable: found.unreadable, line: lineOf(tickets.values()) };
+  return { grants: [...grants.values()], line: lineOf(tickets.values()), unreadable: found.unreadable };
 }
 
 function concerns(ticket: Ticket, key: Key): boolean {

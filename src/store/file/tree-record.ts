@@ -32,6 +32,19 @@ export interface TreeRecord {
   readonly op?: { readonly id: string; readonly next: TreeRecord; readonly durable?: true };
 }
 
+/**
+ * The same record as an object of one kind, as most are, wherever it comes from: parsed, made by a step, or with a field
+ * changed. What is done in every step is compiled for that kind.
+ */
+export function asMostAre(record: TreeRecord): TreeRecord {
+  const { schema_version, tree, boot_id, fence, fence_reserved, audit, below, waiting, grants } = record;
+  const { pending, publishes, manifests, op } = record;
+  if (pending !== undefined || publishes !== undefined || manifests !== undefined || op !== undefined) return record;
+  const { seq, hash, bytes } = audit;
+  const head = { seq, hash, bytes };
+  return { schema_version, tree, boot_id, fence, fence_reserved, audit: head, below, waiting, grants };
+}
+
 /** `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
 export function assertUsable(record: TreeRecord, path: string): void {
   if (record.schema_version > TREE_VERSION)
@@ -84,4 +97,10 @@ export function outlivesMachine({ grants, pending, op }: TreeRecord): boolean {
 }
 
 /** How it is written, and what is asked of one that was read. */
-export const TREE_CODEC: Codec<TreeRecord> = { encode, check: assertUsable };
+export const TREE_CODEC: Codec<TreeRecord> = {
+  encode,
+  decode(record, path) {
+    assertUsable(record, path);
+    return asMostAre(record);
+  },
+};

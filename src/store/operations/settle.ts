@@ -9,35 +9,35 @@ import type { AuditDraft } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
 import { type Manifest, nextTime } from "../../lock/manifest.js";
 import type { Party } from "../contract.js";
-import type { Changes, LedgerView, Outcome } from "../ledger.js";
+import type { Changes, LedgerView } from "../ledger.js";
 import { settleOnDisk } from "../settle-on-disk.js";
+
+const NOTHING: readonly Manifest[] = [];
 
 export interface Settled {
   readonly manifest: Manifest;
   readonly entry: AuditDraft;
 }
 
-/** Adds to a step that grants these keys the settling of what is left on them. */
-export function settleBefore<T>(
+/** Adds to the changes of a step that grants these keys the settling of what is left on them. */
+export function settleBefore(
   view: LedgerView,
-  outcome: Outcome<T>,
+  changes: Changes,
   keys: readonly Key[],
   party: Party,
-): Outcome<T> & { readonly settled: readonly Manifest[] } {
-  const { result, changes } = outcome;
-  if (changes === null || keys.length === 0) return { result, changes, settled: [] };
+): { readonly changes: Changes; readonly settled: readonly Manifest[] } {
+  if (keys.length === 0) return { changes, settled: NOTHING };
   const left = view.publishing(keys).filter((manifest) => !isLive(view, manifest, changes));
-  if (left.length === 0) return { result, changes, settled: [] };
+  if (left.length === 0) return { changes, settled: NOTHING };
   const settled = left.map((manifest) => settle(view, manifest, party));
   return {
-    result,
-    settled: settled.map(({ manifest }) => manifest),
     changes: {
       ...changes,
       manifests: settled.map(({ manifest }) => manifest),
       audit: [...settled.map(({ entry }) => entry), ...(changes.audit ?? [])],
       durable: true,
     },
+    settled: settled.map(({ manifest }) => manifest),
   };
 }
 

@@ -26,7 +26,7 @@ describe("the record of a tree", () => {
     ["a step on several trees", { ...RECORD, op: { id: "x", next: { ...RECORD, pending: PENDING }, durable: true } }],
   ])("STORE-2: is written as JSON, with %s", (_, record) => {
     expect(JSON.parse(TREE_CODEC.encode(record))).toEqual(record);
-    expect(() => TREE_CODEC.check(record, "tree.json")).not.toThrow();
+    expect(() => TREE_CODEC.decode(record, "tree.json")).not.toThrow();
   });
 
   it.each<[string, Partial<Record<keyof TreeRecord, unknown>>]>([
@@ -35,6 +35,6 @@ describe("the record of a tree", () => {
     ["a flag", { waiting: "yes" }],
     ["a version", { schema_version: "1" }],
   ])("STORE-2: is not gone on with when %s would not be written back as it was read", (_, wrong) => {
-    expect(() => TREE_CODEC.check({ ...RECORD, ...wrong } as TreeRecord, "tree.json")).toThrow("makes no sense");
+    expect(() => TREE_CODEC.decode({ ...RECORD, ...wrong } as TreeRecord, "tree.json")).toThrow("makes no sense");
   });
 });

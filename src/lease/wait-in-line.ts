@@ -129,7 +129,7 @@ function createAlarm(signals: readonly AbortSignal[]) {
     rung = true;
     wakeSleeper?.();
   };
-  for (const signal of signals) signal.addEventListener("abort", ring);
+  for (const signal of signals) ringersOf(signal).add(ring);
   return {
     ring,
     rungWithin(ms: number): Promise<void> {
@@ -146,9 +146,23 @@ function createAlarm(signals: readonly AbortSignal[]) {
       });
     },
     dispose(): void {
-      for (const signal of signals) signal.removeEventListener("abort", ring);
+      for (const signal of signals) ringersOf(signal).delete(ring);
     },
   };
+}
+
+/** Whom a signal calls. It has one listener of ours however many wait: adding and removing one costs more than a wait does. */
+const ringers = new WeakMap<AbortSignal, Set<() => void>>();
+
+function ringersOf(signal: AbortSignal): Set<() => void> {
+  const known = ringers.get(signal);
+  if (known !== undefined) return known;
+  const all = new Set<() => void>();
+  ringers.set(signal, all);
+  signal.addEventListener("abort", () => {
+    for (const ring of all) ring();
+  });
+  return all;
 }
 
 function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {

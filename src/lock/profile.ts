@@ -9,7 +9,7 @@
  * The profile and the durations are those in the grant, not the challenger's. Proof is never a guess: `unknown` (another
  * machine, a missing proof file) is not `dead`.
  */
-import type { Grant, Ticket } from "./grant.js";
+import { type Grant, seenAt, type Ticket } from "./grant.js";
 import { type Instant, remainingMs } from "./time.js";
 
 export type Life = "alive" | "dead" | "unknown";
@@ -19,6 +19,18 @@ export interface Witness {
   life(of: Grant | Ticket): Life;
   /** True while an unexpired job of this owner exists. */
   hasActiveJob(owner: string): boolean;
+}
+
+/** Whoever showed itself so recently is taken to live by those who will look again anyway. */
+const JUST_SEEN_MS = 100;
+
+/** Asks only about those who have not shown themselves just now: in a line that moves fast, asking is a good part of the work. */
+export function patiently({ life, hasActiveJob }: Witness, now: Instant): Witness {
+  const wasJustSeen = (of: Grant | Ticket): boolean => {
+    const { bootId, bootMs } = seenAt(of);
+    return bootId === now.bootId && now.bootMs - bootMs < JUST_SEEN_MS;
+  };
+  return { life: (of) => (wasJustSeen(of) ? "alive" : life(of)), hasActiveJob };
 }
 
 type RecoveryReason = "lease_expired" | "process_dead";

@@ -259,11 +259,14 @@ function changesIn(name: Key, changes: Changes, isOnlyTree: boolean): TreeChange
   return count === 0 ? null : { adds, updates, drops, audit, manifests, clears };
 }
 
+const NOBODY: readonly Ticket[] = [];
+
 /** Places in line are not part of the commit: one that could not be written is taken again by whoever still waits. */
-function writeTickets(tree: FileTree, { ticketAdds = [], ticketUpdates = [], ticketDrops = [] }: Changes): void {
+function writeTickets(tree: FileTree, changes: Changes): void {
+  const { ticketAdds = NOBODY, ticketUpdates = NOBODY, ticketDrops = NOBODY } = changes;
   try {
     const isHere = (ticket: Ticket): boolean => ticket.wants.some((want) => treeOf(want.resource) === tree.name);
-    tree.changeLine(ticketDrops, [...ticketAdds, ...ticketUpdates].filter(isHere));
+    tree.changeLine(ticketDrops, ticketAdds.filter(isHere), ticketUpdates.filter(isHere));
   } catch {
     // The waiter polls without a place in line.
   }

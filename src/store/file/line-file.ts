@@ -94,11 +94,13 @@ export class LineFile implements Line {
     }
   }
 
-  change(drops: readonly Ticket[], puts: readonly Ticket[]): void {
+  /** `adds` have no place here once those of `drops` are given up; `updates` may. */
+  change(drops: readonly Ticket[], adds: readonly Ticket[], updates: readonly Ticket[]): void {
     const endedAt = this.#end;
     try {
       for (const { ticketId } of drops) this.#giveUp(ticketId);
-      for (const ticket of puts) this.#put(ticket);
+      for (const ticket of adds) this.#add(textOf(ticket), ticket);
+      for (const ticket of updates) this.#update(ticket);
       this.#moveUp(endedAt);
     } catch (error) {
       this.#see(0);
@@ -122,15 +124,22 @@ export class LineFile implements Line {
   }
 
   /** Under another number it stands elsewhere in the line: written where it stood, it would hide those behind it. */
-  #put(ticket: Ticket): void {
+  #update(ticket: Ticket): void {
     const text = textOf(ticket);
     const at = this.#wholePlaceOf(ticket.ticketId);
     const isKept = at >= 0 && this.#ticketAt(at)?.number === ticket.number;
-    if (!isKept) this.#giveUp(ticket.ticketId);
     const room = isKept ? this.#bytes.indexOf(NEWLINE, at) - at : 0;
-    if (Buffer.byteLength(text) <= room) this.#writeAt(at, text, room);
-    else if (!isKept && ticket.number >= this.nextNumber) this.#append(text, ticket);
-    else this.#writeAnew([...this].filter(({ ticketId }) => ticketId !== ticket.ticketId).concat(ticket));
+    if (Buffer.byteLength(text) <= room) {
+      this.#writeAt(at, text, room);
+      return;
+    }
+    this.#giveUp(ticket.ticketId);
+    this.#add(text, ticket);
+  }
+
+  #add(text: string, ticket: Ticket): void {
+    if (ticket.number >= this.nextNumber) this.#append(text, ticket);
+    else this.#writeAnew([...this, ticket]);
   }
 
   #append(text: string, ticket: Ticket): void {

@@ -64,28 +64,49 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
 }
 
 /** The nodes the changes touch, each with all the grants it will have. */
-function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = [] }: TreeChanges): NodeImage[] {
-  const nodes = new Map<Key, { readonly grants: Map<string, Grant>; readonly strange: readonly StoredGrant[] }>();
-  const kept = (resource: Key, strange: readonly StoredGrant[]): readonly StoredGrant[] =>
-    clears.includes(resource) ? strange.filter(isNewer) : strange;
-  const at = (resource: Key): Map<string, Grant> => {
+function imagesAfter(before: TreeBefore, { adds, updates, drops, clears = NOWHERE }: TreeChanges): NodeImage[] {
+  const nodes = new Map<Key, Node>();
+  const at = (resource: Key): Grant[] => {
     let node = nodes.get(resource);
     if (node === undefined) {
       const { grants, strange } = atNode(before, resource);
-      node = { grants: new Map(grants.map((grant) => [grant.lockId, grant])), strange: kept(resource, strange) };
+      node = { grants: [...grants], strange: clears.includes(resource) ? strange.filter(isNewer) : strange };
       nodes.set(resource, node);
     }
     return node.grants;
   };
   for (const resource of clears) at(resource);
-  for (const grant of drops) at(grant.resource).delete(grant.lockId);
-  for (const grant of adds) at(grant.resource).set(grant.lockId, grant);
-  for (const grant of updates) at(grant.resource).set(grant.lockId, grant);
-  return [...nodes].map(([resource, { grants, strange }]) => ({
-    resource,
-    grants: [...[...grants.values()].map(encodeGrant), ...strange],
-    decoded: strange.length === 0 ? [...grants.values()] : null,
-  }));
+  for (const grant of drops) drop(at(grant.resource), grant);
+  for (const grant of adds) put(at(grant.resource), grant);
+  for (const grant of updates) put(at(grant.resource), grant);
+  const images: NodeImage[] = [];
+  for (const [resource, { grants, strange }] of nodes) images.push(imageOf(resource, grants, strange));
+  return images;
+}
+
+const NOWHERE: readonly Key[] = [];
+
+interface Node {
+  readonly grants: Grant[];
+  readonly strange: readonly StoredGrant[];
+}
+
+function drop(grants: Grant[], { lockId }: Grant): void {
+  const at = grants.findIndex((other) => other.lockId === lockId);
+  if (at >= 0) grants.splice(at, 1);
+}
+
+function put(grants: Grant[], grant: Grant): void {
+  const at = grants.findIndex((other) => other.lockId === grant.lockId);
+  if (at >= 0) grants[at] = grant;
+  else grants.push(grant);
+}
+
+function imageOf(resource: Key, grants: readonly Grant[], strange: readonly StoredGrant[]): NodeImage {
+  const stored = grants.map(encodeGrant);
+  return strange.length === 0
+    ? { resource, grants: stored, decoded: grants }
+    : { resource, grants: [...stored, ...strange], decoded: null };
 }
 
 function isNewer(stored: StoredGrant | null): boolean {

@@ -205,10 +205,10 @@ export class FileTree {
   }
 
   /** That somebody waits is on record before the place is, and longer than it. */
-  changeLine(drops: readonly Ticket[], puts: readonly Ticket[]): void {
+  changeLine(drops: readonly Ticket[], adds: readonly Ticket[], updates: readonly Ticket[]): void {
     if (this.#waiting !== this.#line) this.#waiting = this.#line.read();
-    if (puts.length > 0) this.#noteWaiting(true);
-    this.#line.change(drops, puts);
+    if (adds.length + updates.length > 0) this.#noteWaiting(true);
+    this.#line.change(drops, adds, updates);
     this.#noteWaiting(!this.#line.isEmpty);
   }
 

@@ -7,7 +7,7 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
-import { isExpired } from "../../lock/profile.js";
+import { isExpired, patiently, type Witness } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, Presented } from "../contract.js";
@@ -32,7 +32,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
       upgradeOf: null,
       strictOrder: request.strictOrder,
     },
-    { now: view.now, witness: context.witness, order: context.order },
+    { now: view.now, witness: witnessFor(request, view, context), order: context.order },
   );
   if (decision.kind === "refuse") throw refused(view, near, request.wants, decision);
   if (decision.kind === "wait")
@@ -68,6 +68,11 @@ function takeUp(view: LedgerView, handed: Grant, { leaseMs }: AcquireRequest, ti
     result: { kind: "granted", grants: [grant], ended: [] },
     changes: { updates: [grant], ticketDrops: ticket === null ? [] : [ticket] },
   };
+}
+
+/** Whoever waits asks again, so a death that is a moment old is noticed then. */
+function witnessFor({ waitMs }: AcquireRequest, { now }: LedgerView, { witness }: OperationContext): Witness {
+  return waitMs > 0 ? patiently(witness, now) : witness;
 }
 
 function hashesOf(presented: readonly Presented[]): ReadonlySet<string> {

@@ -6,7 +6,7 @@ import type { Bid, Grant, Ticket, Want } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { byNumber, lineWithout, NOBODYS_TURN, nextInLine, standsInTheWay, type Turn } from "../../lock/line.js";
 import { conflictNode } from "../../lock/marks.js";
-import { TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
+import { patiently, TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
 import type { Answer, InTheWay, Party, Waiting } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import type { OperationContext } from "./context.js";
@@ -53,13 +53,13 @@ export function standInLine(
     : takePlace(view, near, request, inTheWay);
 }
 
-/** Behind everybody: who of them still stands there need not be known. */
+/** Behind everybody: who of them still stands there need not be known. One who comes back may have left something there. */
 function takePlace(view: LedgerView, near: Neighbourhood, request: QueuedRequest, inTheWay: InTheWay): Outcome<Answer> {
-  const { ticket: lapsed } = request;
   const ticket = newTicket(view, request);
+  const isBack = request.waiting.ticketId !== null;
   return {
     result: { kind: "queued", ticketId: ticket.ticketId, ahead: near.line.length, inTheWay },
-    changes: { ticketAdds: [ticket], ticketDrops: lapsed === null ? [] : [lapsed] },
+    changes: { ticketAdds: [ticket], ticketDrops: isBack ? [ticket] : [] },
   };
 }
 
@@ -133,12 +133,12 @@ interface Change {
   readonly hasGone?: (ticket: Ticket) => boolean;
 }
 
-/** Whose turn it is once `gone` is no longer held and `come` is. */
+/** Whose turn it is once `gone` is no longer held and `come` is. One who died a moment ago is noticed by those behind. */
 export function wakeAfter(view: LedgerView, near: Neighbourhood, { witness }: OperationContext, change: Change): Turn {
   const { gone = [], come = [], left = null, hasGone = () => false } = change;
   if (near.line.isEmpty) return NOBODYS_TURN;
   const replaced = new Set([...gone, ...come].map((grant) => grant.lockId));
   const held = [...near.grants.filter((grant) => !replaced.has(grant.lockId)), ...come];
   const waiting = left === null ? near.line : lineWithout(near.line, (ticket) => ticket.ticketId === left.ticketId);
-  return nextInLine(waiting, held, { now: view.now, witness, hasGone });
+  return nextInLine(waiting, held, { now: view.now, witness: patiently(witness, view.now), hasGone });
 }

@@ -52,7 +52,9 @@ function withLine<T>(use: (line: LineFile) => T): T {
 function change(drops: readonly Ticket[], puts: readonly Ticket[]): void {
   withLine((line) => {
     line.read();
-    line.change(drops, puts);
+    const isNew = (each: Ticket): boolean => drops.includes(each) || line.find(each.ticketId) === null;
+    const updates = puts.filter((each) => !isNew(each));
+    line.change(drops, puts.filter(isNew), updates);
   });
 }
 
@@ -211,7 +213,7 @@ describe("the line of a file store", () => {
     change([], tickets(3));
     writeFileSync(path, left(text()));
     const again = { ...ticket(2), number: 4 };
-    change([], [again]);
+    change([again], [again]);
     expect(found()).toEqual([ticket(1), ticket(3), again]);
     expect(withLine((line) => line.read().length)).toBe(3);
   });
@@ -229,7 +231,7 @@ describe("the line of a file store", () => {
   it("LOCK-12: is the file that has its name, also when the one before was kept elsewhere", () => {
     withLine((line) => {
       line.read();
-      line.change([], tickets(1));
+      line.change([], tickets(1), []);
       renameSync(path, `${path}.kept`);
       change([], [ticket(7)]);
       expect([...line.read()]).toEqual([ticket(7)]);
@@ -248,8 +250,10 @@ describe("the line of a file store", () => {
             line.read();
             const drops = list.slice(put % 2, (put % 2) + drop);
             const puts = Array.from({ length: put }, () => ticket(next++));
-            list = [...list.filter((each) => !drops.includes(each)), ...puts];
-            line.change(drops, puts);
+            const stay = list.filter((each) => !drops.includes(each));
+            const updates = stay.filter((_, at) => at % 3 === drop).map((each) => ({ ...each, waitMs: each.waitMs * 7 }));
+            list = [...stay.map((each) => updates.find(({ number }) => number === each.number) ?? each), ...puts];
+            line.change(drops, puts, updates);
             expect([...line]).toEqual(list);
           }
         });

@@ -251,7 +251,9 @@ describe("the line of a file store", () => {
             const drops = list.slice(put % 2, (put % 2) + drop);
             const puts = Array.from({ length: put }, () => ticket(next++));
             const stay = list.filter((each) => !drops.includes(each));
-            const updates = stay.filter((_, at) => at % 3 === drop).map((each) => ({ ...each, waitMs: each.waitMs * 7 }));
+            const updates = stay
+              .filter((_, at) => at % 3 === drop)
+              .map((each) => ({ ...each, waitMs: each.waitMs * 7 }));
             list = [...stay.map((each) => updates.find(({ number }) => number === each.number) ?? each), ...puts];
             line.change(drops, puts, updates);
             expect([...line]).toEqual(list);

@@ -11,6 +11,7 @@ import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
 import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
 import { createDetachedLease, type DetachedLease } from "./detached-lease.js";
 import type { Duration } from "./duration.js";
+import { Endings } from "./endings.js";
 import { tell } from "./events.js";
 import { type Explanation, explain, inLine, type Waits, waits } from "./explain.js";
 import type { Heart } from "./heart.js";
@@ -73,6 +74,7 @@ export class Holdfast {
       store: facts.store,
       clock: facts.clock,
       heart: facts.heart,
+      endings: new Endings(),
       wait: facts.wait,
       closing: this.#closing.signal,
       holdings: this.#holdings,

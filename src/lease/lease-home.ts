@@ -3,6 +3,7 @@ import type { Grant } from "../lock/grant.js";
 import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import type { Duration } from "./duration.js";
+import type { Endings } from "./endings.js";
 import type { Heart } from "./heart.js";
 import type { Holdings } from "./holdings.js";
 import type { Lease } from "./lease.js";
@@ -14,6 +15,7 @@ export interface LeaseHome {
   readonly party: Party;
   readonly clock: Clock;
   readonly heart: Heart;
+  readonly endings: Endings;
   /** Aborts when the workplace closes: nothing waits any longer. */
   readonly closing: AbortSignal;
   readonly holdings: Holdings;

@@ -263,8 +263,8 @@ export class Lease {
       onLost: (error: HoldfastError) => this.#lose(error),
       onSuspect: (isSuspect: boolean) => this.#suspect(isSuspect),
     };
-    const { clock, heart } = this.#home;
-    return new Trust(clock, this.#detached ? null : heart, pulse, () => this.#expire());
+    const { clock, heart, endings } = this.#home;
+    return new Trust({ clock, heart: this.#detached ? null : heart, endings }, pulse, () => this.#expire());
   }
 
   #suspect(isSuspect: boolean): void {

@@ -2,7 +2,7 @@
 import type { Contention } from "../lock/contention.js";
 import type { Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
-import type { AcquireRequest, Answer, Party, Store, Waiting } from "../store/contract.js";
+import type { AcquireRequest, Answer, Party, Presented, Store, Waiting } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { tell } from "./events.js";
 import { type Identity, newToken } from "./identity.js";
@@ -11,6 +11,8 @@ import { type LeaseFamily, type LeaseHome, type Presenter, presentedBy } from ".
 import type { ParsedAcquire } from "./options.js";
 import { heldBy, stillOnRecord } from "./presented.js";
 import { untilGranted } from "./wait-in-line.js";
+
+const NOTHING: readonly Presented[] = [];
 
 /** What a workplace brings to every request. */
 export interface TakingPlace {
@@ -41,7 +43,8 @@ export async function takeLocks(
   /** The one key that whoever releases it may hand over: with a proof of this process alone its lease can end it. */
   const heirloom = isOwn(party) && !place.strictOrder && !mustSteal ? onlyKey(parsed.wants) : null;
   const request = (waiting: Waiting): AcquireRequest => {
-    const presented = [...shown, ...presentedBy(family), ...presentedBy(within)];
+    const isStranger = shown.length + family.size + within.length === 0;
+    const presented = isStranger ? NOTHING : [...shown, ...presentedBy(family), ...presentedBy(within)];
     return {
       wants: parsed.wants,
       party,

@@ -4,6 +4,7 @@
  * does not, the alarm goes off.
  */
 import type { Clock } from "../support/clock.js";
+import type { Ending, Endings } from "./endings.js";
 import type { Beating, Heart, Pulse } from "./heart.js";
 
 /** How long before its end a lease counts as lost: a tenth of it, at most a second. */
@@ -11,24 +12,32 @@ export function marginMs(leaseMs: number): number {
   return Math.min(1_000, leaseMs / 10);
 }
 
-export class Trust {
+/** What a lease is trusted by. */
+export interface Surety {
+  readonly clock: Clock;
+  /** Without a heart nobody renews: a detached lease is trusted once. */
+  readonly heart: Heart | null;
+  readonly endings: Endings;
+}
+
+export class Trust implements Ending {
+  readonly onEnd: () => void;
   readonly #clock: Clock;
-  readonly #onExpiry: () => void;
+  readonly #endings: Endings;
   #beating: Beating | null;
   #since: number;
   #leaseMs: number;
   #askedMs: number;
-  #alarm: NodeJS.Timeout | undefined;
 
-  /** Without a heart nobody renews: a detached lease is trusted once. */
-  constructor(clock: Clock, heart: Heart | null, pulse: Pulse, onExpiry: () => void) {
+  constructor({ clock, heart, endings }: Surety, pulse: Pulse, onEnd: () => void) {
+    this.onEnd = onEnd;
     this.#clock = clock;
-    this.#onExpiry = onExpiry;
+    this.#endings = endings;
     this.#since = pulse.since;
     this.#leaseMs = pulse.leaseMs;
     this.#askedMs = pulse.renewToMs;
     this.#beating = heart?.keep(pulse) ?? null;
-    this.#setAlarm();
+    endings.await(this);
   }
 
   /** Milliseconds from now; zero or less means that it is over. */
@@ -57,7 +66,7 @@ export class Trust {
     this.#leaseMs = leaseMs;
     this.#askedMs = leaseMs;
     this.#beating?.renewed(since, leaseMs);
-    this.#setAlarm();
+    this.#endings.await(this);
   }
 
   stop(): void {
@@ -65,17 +74,6 @@ export class Trust {
     this.#leaseMs = this.leaseMs();
     this.#beating?.stop();
     this.#beating = null;
-    clearTimeout(this.#alarm);
-  }
-
-  #setAlarm(): void {
-    clearTimeout(this.#alarm);
-    this.#alarm = setTimeout(() => this.#check(), Math.max(0, this.leftMs()) + 1);
-    this.#alarm.unref();
-  }
-
-  #check(): void {
-    if (this.leftMs() > 0) this.#setAlarm();
-    else this.#onExpiry();
+    this.#endings.forget(this);
   }
 }

@@ -43,7 +43,7 @@ export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], 
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return granted(first, 0);
   if (first.kind === "conflict") throw conflict(first.contention);
-  return standInLine(attempt, first, wakeUps, nonce);
+  return await standInLine(attempt, first, wakeUps, nonce);
 }
 
 function granted({ grants, ended, since }: Given, waitedMs: number): Granted {

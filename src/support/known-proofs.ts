@@ -12,6 +12,7 @@ import { tryLockShared, unlock } from "./kernel-lock.js";
 import { identityOf, type Life, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
 
 const MOST_OPEN = 64;
+const WAKE_BYTE = Buffer.from("\n");
 
 export interface ProofFile {
   readonly file: string;
@@ -34,7 +35,7 @@ export class KnownProofs {
   /** False when its process cannot be told: it polls, or is gone. */
   wake(nonce: string, { file, inherited }: ProofFile): boolean {
     try {
-      writeSync(this.#open(nonce, file), "\n", WAKE_BYTE_AT);
+      writeSync(this.#open(nonce, file), WAKE_BYTE, 0, 1, WAKE_BYTE_AT);
       if (inherited) this.#forget(nameOf(nonce, file));
       return true;
     } catch {

@@ -84,14 +84,20 @@ export class LineFile implements Line {
     return at < 0 ? null : this.#ticketAt(at);
   }
 
-  *[Symbol.iterator](): Iterator<Ticket> {
+  /** Not a generator: mostly the first one is asked for, and making one would be most of the work. */
+  [Symbol.iterator](): Iterator<Ticket> {
+    let at = 0;
     let last: Ticket | null = null;
-    for (let at = this.#placeFrom(0); at >= 0; at = this.#placeFrom(at)) {
-      const ticket = this.#ticketAt(at);
-      if (ticket === null || (last !== null && byNumber(last, ticket) >= 0)) continue;
-      yield ticket;
-      last = ticket;
-    }
+    const next = (): IteratorResult<Ticket> => {
+      for (at = this.#placeFrom(at); at >= 0; at = this.#placeFrom(at)) {
+        const ticket = this.#ticketAt(at);
+        if (ticket === null || (last !== null && byNumber(last, ticket) >= 0)) continue;
+        last = ticket;
+        return { done: false, value: ticket };
+      }
+      return { done: true, value: undefined };
+    };
+    return { next };
   }
 
   /** `adds` have no place here once those of `drops` are given up; `updates` may. */

@@ -53,13 +53,13 @@ export function standInLine(
     : takePlace(view, near, request, inTheWay);
 }
 
-/** Behind everybody: who of them still stands there need not be known. One who comes back may have left something there. */
+/** Behind everybody: who of them still stands there need not be known. */
 function takePlace(view: LedgerView, near: Neighbourhood, request: QueuedRequest, inTheWay: InTheWay): Outcome<Answer> {
+  const { ticket: lapsed } = request;
   const ticket = newTicket(view, request);
-  const isBack = request.waiting.ticketId !== null;
   return {
     result: { kind: "queued", ticketId: ticket.ticketId, ahead: near.line.length, inTheWay },
-    changes: { ticketAdds: [ticket], ticketDrops: isBack ? [ticket] : [] },
+    changes: { ticketAdds: [ticket], ticketDrops: lapsed === null ? [] : [lapsed] },
   };
 }
 

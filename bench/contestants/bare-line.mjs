@@ -56,7 +56,7 @@ export async function openBareLine(folder) {
       } finally {
         native.unlock(lock.guard);
       }
-      while (lock.read().holder !== me) {
+      while (lock.peek().holder !== me) {
         await rung.promise;
         rung = withResolvers();
       }
@@ -76,6 +76,16 @@ function openLock(path) {
     read() {
       const length = readSync(state, block, 0, BLOCK, 0);
       return length === 0 ? { ...NOTHING, line: [] } : JSON.parse(block.latin1Slice(0, length));
+    },
+    /** Without the guard, so a write may be half-way there: then it is looked at again. */
+    peek() {
+      for (;;) {
+        try {
+          return this.read();
+        } catch (error) {
+          if (!(error instanceof SyntaxError)) throw error;
+        }
+      }
     },
     write(value) {
       writeSync(state, JSON.stringify(value).padEnd(BLOCK / 2), 0);

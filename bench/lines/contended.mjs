@@ -1,4 +1,7 @@
 // Sixteen processes want one key, and each holds it for 2 ms. All start together; after a run-in, a window is measured.
+//
+// One that polls mostly finds the key that it has just released itself, while the others sleep, and that is soon done. So
+// the way from one process to another is shown beside the way to whoever comes next, with how often the two are the same.
 import { startChild } from "../child.mjs";
 import { interleave } from "../interleave.mjs";
 import { inScratch } from "../scratch.mjs";
@@ -33,70 +36,84 @@ function rowsOf(name, found) {
     ratio: ratioOf(of(name, field), of(peer, field)),
     goal,
   });
+  const besides = (what, field, peers, goal) => ({
+    what: `${name}: ${what}`,
+    ours: "",
+    peer: peers.map((peer) => `${peer} ${digits(median(of(peer, field)))}`).join(", "),
+    ratio: spreadOf(of(name, field)),
+    goal,
+  });
   const rows = [
     against("sections", LIMIT, "perSecond", perSecond, { atLeast: 0.9 }),
-    {
-      what: `${name}: busiest : idlest process`,
-      ours: "",
-      peer: [LIMIT, POLLING].map((peer) => `${peer} ${digits(median(of(peer, "fairness")))}`).join(", "),
-      ratio: spreadOf(of(name, "fairness")),
-      goal: { atMost: 1.3 },
-    },
+    besides("busiest : idlest process", "fairness", [LIMIT, POLLING], { atMost: 1.3 }),
     against("release → next in, p50", POLLING, "handOverP50", milliseconds, { atMost: 0.6 }),
     against("release → next in, p50", LIMIT, "handOverP50", milliseconds, null),
     against("release → next in, p99", POLLING, "handOverP99", milliseconds, null),
     against("CPU of all, per second", POLLING, "cpuMsPerSecond", milliseconds, { atMost: 0.5 }),
+    against("release → another one in, p50", POLLING, "toAnotherP50", milliseconds, null),
+    besides("part that went to the releaser", "kept", [POLLING], null),
   ];
   return name === FLOOR ? rows.map((row) => ({ ...row, goal: null })) : rows;
 }
 
-/** Every contestant has its processes, which are measured again and again, in turn with those of the others. */
+/** In each round every contestant has new processes, which are warmed up and measured at once. */
 export async function contendInTurn(names, folderOf, quick) {
   const plan = quick
     ? { rounds: 1, warmUpMs: 2_500, runInMs: 1_500, windowMs: 2_000 }
-    : { rounds: 5, warmUpMs: 10_000, runInMs: 1_500, windowMs: 4_000 };
-  const crowds = new Map();
-  for (const name of names) crowds.set(name, await gather(name, folderOf(), plan));
-  const found = await interleave(names, { rounds: plan.rounds, warmUps: quick ? 0 : 1 }, (name) =>
-    contend(name, crowds.get(name), plan),
-  );
-  for (const crowd of crowds.values()) await Promise.all(crowd.map((child) => child.stop()));
-  return found;
+    : { rounds: 3, warmUpMs: 9_000, runInMs: 1_500, windowMs: 5_000 };
+  return interleave(names, { rounds: plan.rounds, warmUps: 0 }, async (name) => {
+    const crowd = await gather(name, folderOf(), plan);
+    const measured = await contend(name, crowd, plan);
+    await Promise.all(crowd.map((child) => child.stop()));
+    return measured;
+  });
 }
 
 /**
- * Each works alone for a while, then all fight for the key, without pauses so that they meet often, and as they will when
- * it counts: by then the code of it all is compiled.
+ * Each works alone for a while, then two, four and all of them fight for a key, without pauses so that they meet often, and
+ * at last as they will when it counts. What a process does alone is not all that it does in a line, and one in a long line
+ * has few turns: without the small ones its code would still be compiled, and thrown away again, when it counts. No rest comes
+ * between that and the measuring: in processes that rest for some seconds the engine throws away what it has compiled.
  */
 async function gather(name, folder, { warmUpMs }) {
   const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)));
   await Promise.all(crowd.map((child) => child.call("warmUp", warmUpMs)));
-  for (const holdMs of [0, HOLD_MS]) {
-    const from = sharedMs();
-    const rush = { key: KEY, holdMs, from, until: from + warmUpMs };
-    await Promise.all(crowd.map((child) => child.call("contend", rush)));
+  for (const size of [2, 4]) {
+    const keyOf = (at) => `${KEY}-${size}-${Math.floor(at / size)}`;
+    await rush(crowd, keyOf, 0, windowFrom(sharedMs(), warmUpMs));
   }
+  for (const holdMs of [0, HOLD_MS]) await rush(crowd, () => KEY, holdMs, windowFrom(sharedMs(), warmUpMs));
   return crowd;
 }
 
 async function contend(name, crowd, { runInMs, windowMs }) {
-  const from = sharedMs() + runInMs;
-  const window = { key: KEY, holdMs: HOLD_MS, from, until: from + windowMs };
-  const reports = await Promise.all(crowd.map((child) => child.call("contend", window)));
-  return evaluate(name, reports, window);
+  const window = windowFrom(sharedMs() + runInMs, windowMs);
+  return evaluate(name, await rush(crowd, () => KEY, HOLD_MS, window), window);
+}
+
+function windowFrom(from, ms) {
+  return { from, until: from + ms };
+}
+
+function rush(crowd, keyOf, holdMs, window) {
+  return Promise.all(crowd.map((child, at) => child.call("contend", { key: keyOf(at), holdMs, ...window })));
 }
 
 function evaluate(name, reports, { from, until }) {
   const within = ({ enteredAt }) => enteredAt >= from && enteredAt < until;
   const counts = reports.map(({ sections }) => sections.filter(within).length);
-  const sections = reports.flatMap((report) => report.sections).sort((a, b) => a.enteredAt - b.enteredAt);
+  const sections = reports
+    .flatMap((report, by) => report.sections.map((section) => ({ ...section, by })))
+    .sort((a, b) => a.enteredAt - b.enteredAt);
   const handOvers = [];
+  const toAnother = [];
   for (const [at, section] of sections.entries()) {
     const before = sections[at - 1];
     if (before === undefined || !within(section)) continue;
     const gap = section.enteredAt - before.leftAt;
     if (gap < 0) throw new Error(`${name}: two processes held the key at once`);
     handOvers.push(gap);
+    if (section.by !== before.by) toAnother.push(gap);
   }
   const seconds = (until - from) / 1000;
   return {
@@ -104,6 +121,8 @@ function evaluate(name, reports, { from, until }) {
     fairness: Math.max(...counts) / Math.max(1, Math.min(...counts)),
     handOverP50: quantile(handOvers, 0.5),
     handOverP99: quantile(handOvers, 0.99),
+    toAnotherP50: quantile(toAnother, 0.5),
+    kept: 1 - toAnother.length / handOvers.length,
     cpuMsPerSecond: reports.reduce((sum, report) => sum + report.cpuMs, 0) / seconds,
   };
 }

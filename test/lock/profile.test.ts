@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Grant, Profile } from "../../src/lock/grant.js";
-import { isExpired, isForeign, type Life, recoverable, TICKET_LEASE_MS, ticketStands } from "../../src/lock/profile.js";
+import {
+  isExpired,
+  isForeign,
+  type Life,
+  patiently,
+  recoverable,
+  TICKET_LEASE_MS,
+  ticketStands,
+  type Witness,
+} from "../../src/lock/profile.js";
 import { grant, moment, ticket, want, witness } from "./samples.js";
 
 /** A lease of one second; judged before and after its end, and after a grace of two. */
@@ -107,5 +116,33 @@ describe("a place in line", () => {
     expect(stands(59_999, fresh)).toBe(true);
     expect(stands(60_000, fresh)).toBe(false);
     expect(ticketStands(ticket(1, [want("k")]), moment(1, { bootId: "next boot" }))).toBe(false);
+  });
+});
+
+describe("whoever will look again", () => {
+  const asked: string[] = [];
+  const witnessed: Witness = {
+    life: ({ nonce }) => {
+      asked.push(nonce);
+      return "dead";
+    },
+    hasActiveJob: () => false,
+  };
+  const held = grant("k", "write", { renewedAt: moment(1_000) });
+  const waiting = ticket(1, [want("k")], { refreshedAt: moment(1_000) });
+
+  it.each([
+    ["a grant", held],
+    ["a ticket", waiting],
+  ])("STALE-2: takes %s that was seen a moment ago for alive, and asks about it after that", (_, of) => {
+    asked.length = 0;
+    expect(patiently(witnessed, moment(1_099)).life(of)).toBe("alive");
+    expect(asked).toEqual([]);
+    expect(patiently(witnessed, moment(1_100)).life(of)).toBe("dead");
+    expect(asked).toEqual([of.nonce]);
+  });
+
+  it("STALE-2: asks about what was seen before a restart, whatever the clock says", () => {
+    expect(patiently(witnessed, moment(1_001, { bootId: "next" })).life(held)).toBe("dead");
   });
 });

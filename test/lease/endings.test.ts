@@ -1,54 +1,63 @@
-/** Real timers: what counts is in which order things come to an end, and that nothing is forgotten. */
+/** Real timers: nothing ends before its time, and nothing is forgotten. */
 import { describe, expect, it } from "vitest";
 import { type Ending, Endings } from "../../src/lease/endings.js";
+import { sleep } from "../../src/support/sleep.js";
 import { comesOff } from "../comes-off.js";
 
-function endingAt(ms: number, ended: number[]): Ending & { at: number } {
-  const ending = {
-    at: performance.now() + ms,
-    leftMs: () => ending.at - performance.now(),
-    onEnd: () => void ended.push(ms),
-  };
-  return ending;
+class Told implements Ending {
+  at: number;
+  toldAt: number | null = null;
+
+  constructor(afterMs: number) {
+    this.at = performance.now() + afterMs;
+  }
+
+  leftMs(): number {
+    return this.at - performance.now();
+  }
+
+  onEnd(): void {
+    this.toldAt = performance.now();
+  }
 }
 
-const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+async function untilTold(...all: readonly Told[]): Promise<void> {
+  while (all.some(({ toldAt }) => toldAt === null)) await sleep(5);
+}
 
 describe("the ends of leases", () => {
   it("LOCK-6: each is told when its own time is up, in whatever order they came", async () => {
-    const ended: number[] = [];
     const endings = new Endings();
-    for (const ms of [60, 20, 90, 40]) endings.await(endingAt(ms, ended));
-    await after(150);
-    expect(ended).toEqual([20, 40, 60, 90]);
+    const all = [60, 20, 90, 40].map((ms) => new Told(ms));
+    for (const ending of all) endings.await(ending);
+    await untilTold(...all);
+    for (const { at, toldAt } of all) expect(toldAt).toBeGreaterThanOrEqual(at);
   });
 
-  it("LOCK-6: one that has moved is told at its new time, later or sooner, and only then", async () => {
+  it("LOCK-6: one that has moved is told at its new time, later or sooner", async () => {
     await comesOff(async () => {
-      const ended: number[] = [];
       const endings = new Endings();
-      const [later, sooner] = [endingAt(20, ended), endingAt(10_000, ended)];
+      const [later, sooner] = [new Told(20), new Told(600_000)];
       endings.await(later);
       endings.await(sooner);
       later.at += 80;
       sooner.at = performance.now() + 40;
       endings.await(sooner);
-      await after(60);
-      const before = [...ended];
-      await after(90);
-      expect(ended).toEqual([10_000, 20]);
-      return before.length === 1;
+      await untilTold(sooner);
+      const isFirst = later.toldAt === null;
+      await untilTold(later);
+      for (const { at, toldAt } of [later, sooner]) expect(toldAt).toBeGreaterThanOrEqual(at);
+      return isFirst;
     });
   });
 
   it("LOCK-6: one that was given back is not told, and hides nobody behind it", async () => {
-    const ended: number[] = [];
     const endings = new Endings();
-    const gone = endingAt(20, ended);
+    const [gone, next] = [new Told(20), new Told(50)];
     endings.await(gone);
-    endings.await(endingAt(50, ended));
+    endings.await(next);
     endings.forget(gone);
-    await after(120);
-    expect(ended).toEqual([50]);
+    await untilTold(next);
+    expect(gone.toldAt).toBeNull();
   });
 });

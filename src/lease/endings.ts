@@ -10,19 +10,25 @@ export interface Ending {
 }
 
 export class Endings {
-  readonly #awaited = new Set<Ending>();
+  readonly #watched = new Set<Ending>();
   #timer: NodeJS.Timeout | undefined;
   /** On the clock of timers. */
   #ringsAt = Number.POSITIVE_INFINITY;
 
-  /** Calls its `onEnd` once nothing is left, unless it was forgotten by then. Again when its end has moved nearer. */
-  await(ending: Ending): void {
-    this.#awaited.add(ending);
+  /** Calls its `onEnd` once nothing is left, unless it was forgotten by then. To be called again when its end moves nearer. */
+  watch(ending: Ending): void {
+    this.#watched.add(ending);
     this.#ringIn(ending.leftMs());
   }
 
   forget(ending: Ending): void {
-    this.#awaited.delete(ending);
+    this.#watched.delete(ending);
+  }
+
+  /** Leaves no timer behind. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#watched.clear();
   }
 
   #ringIn(leftMs: number): void {
@@ -37,13 +43,13 @@ export class Endings {
 
   #ring(): void {
     this.#ringsAt = Number.POSITIVE_INFINITY;
-    for (const ending of [...this.#awaited]) {
+    const over: Ending[] = [];
+    for (const ending of this.#watched) {
       const leftMs = ending.leftMs();
       if (leftMs > 0) this.#ringIn(leftMs);
-      else {
-        this.forget(ending);
-        ending.onEnd();
-      }
+      else over.push(ending);
     }
+    // The end of one may be a reason to give back another.
+    for (const ending of over) if (this.#watched.delete(ending)) ending.onEnd();
   }
 }

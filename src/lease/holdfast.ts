@@ -262,6 +262,7 @@ export class Holdfast {
   async #letGo(): Promise<void> {
     const isAllGivenBack = await this.#holdings.giveBack();
     await this.#facts.heart.close();
+    this.#home.endings.close();
     await this.#facts.store.close(!isAllGivenBack);
   }
 

@@ -37,7 +37,7 @@ export class Trust implements Ending {
     this.#leaseMs = pulse.leaseMs;
     this.#askedMs = pulse.renewToMs;
     this.#beating = heart?.keep(pulse) ?? null;
-    endings.await(this);
+    endings.watch(this);
   }
 
   /** Milliseconds from now; zero or less means that it is over. */
@@ -66,7 +66,7 @@ export class Trust implements Ending {
     this.#leaseMs = leaseMs;
     this.#askedMs = leaseMs;
     this.#beating?.renewed(since, leaseMs);
-    this.#endings.await(this);
+    this.#endings.watch(this);
   }
 
   stop(): void {

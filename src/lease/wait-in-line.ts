@@ -151,7 +151,7 @@ function createAlarm(signals: readonly AbortSignal[]) {
   };
 }
 
-/** Whom a signal calls. It has one listener of ours however many wait: adding and removing one costs more than a wait does. */
+/** Whom a signal calls. It keeps one listener of ours, however many wait and have waited: each time anew would cost too much. */
 const ringers = new WeakMap<AbortSignal, Set<() => void>>();
 
 function ringersOf(signal: AbortSignal): Set<() => void> {

@@ -11,7 +11,7 @@ export interface Listeners {
 
 const NOBODY: readonly (() => void)[] = [];
 
-/** A class, for an object that is made with a computed name costs ten times as much. */
+/** A class: the engine is slow to make an object with a computed name. */
 class OneOfThem implements Listening {
   readonly mayHaveMissed: boolean;
   readonly #tickets: Map<string, () => void>;

@@ -29,7 +29,7 @@ describe("the ends of leases", () => {
   it("LOCK-6: each is told when its own time is up, in whatever order they came", async () => {
     const endings = new Endings();
     const all = [60, 20, 90, 40].map((ms) => new Told(ms));
-    for (const ending of all) endings.await(ending);
+    for (const ending of all) endings.watch(ending);
     await untilTold(...all);
     for (const { at, toldAt } of all) expect(toldAt).toBeGreaterThanOrEqual(at);
   });
@@ -38,11 +38,11 @@ describe("the ends of leases", () => {
     await comesOff(async () => {
       const endings = new Endings();
       const [later, sooner] = [new Told(20), new Told(600_000)];
-      endings.await(later);
-      endings.await(sooner);
+      endings.watch(later);
+      endings.watch(sooner);
       later.at += 80;
       sooner.at = performance.now() + 40;
-      endings.await(sooner);
+      endings.watch(sooner);
       await untilTold(sooner);
       const isFirst = later.toldAt === null;
       await untilTold(later);
@@ -54,10 +54,33 @@ describe("the ends of leases", () => {
   it("LOCK-6: one that was given back is not told, and hides nobody behind it", async () => {
     const endings = new Endings();
     const [gone, next] = [new Told(20), new Told(50)];
-    endings.await(gone);
-    endings.await(next);
+    endings.watch(gone);
+    endings.watch(next);
     endings.forget(gone);
     await untilTold(next);
     expect(gone.toldAt).toBeNull();
+  });
+
+  it("LOCK-6: one that is given back at the end of another, at the same moment, is not told", async () => {
+    const endings = new Endings();
+    const [first, second] = [new Told(10), new Told(10)];
+    first.onEnd = () => {
+      first.toldAt = performance.now();
+      endings.forget(second);
+    };
+    endings.watch(first);
+    endings.watch(second);
+    await untilTold(first);
+    await sleep(30);
+    expect(second.toldAt).toBeNull();
+  });
+
+  it("LOCK-6: nothing is told after the workplace has closed", async () => {
+    const endings = new Endings();
+    const ending = new Told(10);
+    endings.watch(ending);
+    endings.close();
+    await sleep(50);
+    expect(ending.toldAt).toBeNull();
   });
 });

@@ -84,7 +84,7 @@ export class LineFile implements Line {
     return at < 0 ? null : this.#ticketAt(at);
   }
 
-  /** Not a generator: mostly the first one is asked for, and making one would be most of the work. */
+  /** Not a generator: mostly only the first one is asked for. */
   [Symbol.iterator](): Iterator<Ticket> {
     let at = 0;
     let last: Ticket | null = null;

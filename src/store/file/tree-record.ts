@@ -36,7 +36,7 @@ export interface TreeRecord {
  * The same record as an object of one kind, as most are, wherever it comes from: parsed, made by a step, or with a field
  * changed. What is done in every step is compiled for that kind.
  */
-export function asMostAre(record: TreeRecord): TreeRecord {
+export function inOneShape(record: TreeRecord): TreeRecord {
   const { schema_version, tree, boot_id, fence, fence_reserved, audit, below, waiting, grants } = record;
   const { pending, publishes, manifests, op } = record;
   if (pending !== undefined || publishes !== undefined || manifests !== undefined || op !== undefined) return record;
@@ -101,6 +101,6 @@ export const TREE_CODEC: Codec<TreeRecord> = {
   encode,
   decode(record, path) {
     assertUsable(record, path);
-    return asMostAre(record);
+    return inOneShape(record);
   },
 };

@@ -36,7 +36,7 @@ import { LineFile } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
 import { type Found, merge, NodeFiles } from "./nodes.js";
 import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
-import { asMostAre, outlivesMachine, TREE_CODEC, TREE_VERSION, type TreeRecord } from "./tree-record.js";
+import { inOneShape, outlivesMachine, TREE_CODEC, TREE_VERSION, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
 const NOTHING: readonly Manifest[] = [];
@@ -198,7 +198,7 @@ export class FileTree {
       const reserved = this.#fenceUsed + FENCE_BLOCK;
       this.#fence.read();
       this.#fence.write({ reserved }, true);
-      this.#record = asMostAre({ ...this.record, boot_id: now.bootId, fence_reserved: reserved });
+      this.#record = inOneShape({ ...this.record, boot_id: now.bootId, fence_reserved: reserved });
     }
     this.#fenceUsed += 1;
     return this.#fenceUsed;
@@ -213,7 +213,7 @@ export class FileTree {
   }
 
   #noteWaiting(waiting: boolean): void {
-    if (waiting !== this.record.waiting) this.#write(asMostAre({ ...this.record, waiting }), false);
+    if (waiting !== this.record.waiting) this.#write(inOneShape({ ...this.record, waiting }), false);
   }
 
   /** What the changes make of this tree. Writes nothing. */

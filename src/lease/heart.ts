@@ -55,9 +55,16 @@ export function beatEveryMs(leaseMs: number, { heartbeatMs }: Rhythm): number {
 const MOST_OFTEN_MS = 100;
 const MOST_SELDOM_MS = 1_000;
 
-/** How often a heart looks whether a beat of such a lease is due: it may come late by a twentieth of the time between two. */
+/** How often a heart looks whether a beat of such a lease is due: it may come late by a tenth of the time between two. */
 export function lookEveryMs(leaseMs: number, rhythm: Rhythm): number {
-  return Math.min(MOST_SELDOM_MS, Math.max(MOST_OFTEN_MS, beatEveryMs(leaseMs, rhythm) / 20));
+  return Math.min(MOST_SELDOM_MS, Math.max(MOST_OFTEN_MS, beatEveryMs(leaseMs, rhythm) / 10));
+}
+
+const SHOWN_MOST_SELDOM_MS = 500;
+
+/** How often the main thread shows that it makes progress: some times in the shortest stall that counts. */
+export function showEveryMs({ maxStallMs }: Rhythm): number {
+  return Math.min(SHOWN_MOST_SELDOM_MS, (maxStallMs ?? Number.POSITIVE_INFINITY) / 5);
 }
 
 export function maxStallOf(leaseMs: number, { maxStallMs }: Rhythm): number {

@@ -6,12 +6,12 @@ import type { Instant } from "../lock/time.js";
 import type { CommandProof, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { SharedTimer } from "../support/shared-timer.js";
 import { withoutPassword } from "../support/without-password.js";
 import { type AuditTrail, createAuditTrail } from "./audit-trail.js";
 import { type BorrowedLease, createBorrowedLease } from "./borrowed-lease.js";
 import { createDetachedLease, type DetachedLease } from "./detached-lease.js";
 import type { Duration } from "./duration.js";
-import { Endings } from "./endings.js";
 import { tell } from "./events.js";
 import { type Explanation, explain, inLine, type Waits, waits } from "./explain.js";
 import type { Heart } from "./heart.js";
@@ -74,7 +74,8 @@ export class Holdfast {
       store: facts.store,
       clock: facts.clock,
       heart: facts.heart,
-      endings: new Endings(),
+      endings: new SharedTimer(),
+      looks: new SharedTimer({ keepsAlive: true }),
       wait: facts.wait,
       closing: this.#closing.signal,
       holdings: this.#holdings,
@@ -250,6 +251,7 @@ export class Holdfast {
   async close(): Promise<void> {
     if (!this.#closing.signal.aborted) {
       this.#closing.abort(wasClosed());
+      this.#home.looks.ringNow();
       this.#closed = this.#letGo();
     }
     await this.#closed;
@@ -262,7 +264,9 @@ export class Holdfast {
   async #letGo(): Promise<void> {
     const isAllGivenBack = await this.#holdings.giveBack();
     await this.#facts.heart.close();
-    this.#home.endings.close();
+    this.#home.looks.close();
+    // What stays is renewed no more: its holder is told when it ends.
+    if (isAllGivenBack) this.#home.endings.close();
     await this.#facts.store.close(!isAllGivenBack);
   }
 

@@ -2,8 +2,8 @@
 import type { Grant } from "../lock/grant.js";
 import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
+import type { SharedTimer } from "../support/shared-timer.js";
 import type { Duration } from "./duration.js";
-import type { Endings } from "./endings.js";
 import type { Heart } from "./heart.js";
 import type { Holdings } from "./holdings.js";
 import type { Lease } from "./lease.js";
@@ -15,7 +15,10 @@ export interface LeaseHome {
   readonly party: Party;
   readonly clock: Clock;
   readonly heart: Heart;
-  readonly endings: Endings;
+  /** When the trust in leases runs out. */
+  readonly endings: SharedTimer;
+  /** When those in line look again. */
+  readonly looks: SharedTimer;
   /** Aborts when the workplace closes: nothing waits any longer. */
   readonly closing: AbortSignal;
   readonly holdings: Holdings;

@@ -38,7 +38,6 @@ export async function takeLocks(
   const { token, hash } = newToken();
   parsed.keepToken(token);
   let askedAt = 0;
-  const signals = parsed.signal === undefined ? [closing] : [closing, parsed.signal];
   const resources = (): string[] => parsed.wants.map((want) => want.resource);
   /** The one key that whoever releases it may hand over: with a proof of this process alone its lease can end it. */
   const heirloom = isOwn(party) && !place.strictOrder && !mustSteal ? onlyKey(parsed.wants) : null;
@@ -83,7 +82,9 @@ export async function takeLocks(
       {
         wants: parsed.wants,
         waitMs: parsed.waitMs,
-        signals,
+        closing,
+        signal: parsed.signal,
+        looks: home.looks,
         ask: (waiting) => {
           askedAt = clock().bootMs;
           return store.locks.acquire(request(waiting));
@@ -98,8 +99,8 @@ export async function takeLocks(
     const lease = new Lease(home, { grants, token, since, leaseMs, family, within, detached });
     for (const grant of ended) tell("ended", () => ({ resource: grant.resource, owner: grant.owner }));
     tell("acquired", () => ({ resources: resources(), mode: lease.mode, owner: identity.owner, waitedMs }));
-    const stop = signals.find((signal) => signal.aborted);
-    if (stop !== undefined) {
+    const stop = closing.aborted ? closing : parsed.signal;
+    if (stop?.aborted) {
       await lease.release();
       throw stop.reason;
     }

@@ -8,10 +8,8 @@ import type { Clock } from "../support/clock.js";
 import type { ErrorCode } from "../support/errors.js";
 import { HoldfastError } from "../support/errors.js";
 import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot, toText } from "./beat-table.js";
-import { type Beating, type Heart, lookEveryMs, type Pulse, type Rhythm } from "./heart.js";
+import { type Beating, type Heart, lookEveryMs, type Pulse, type Rhythm, showEveryMs } from "./heart.js";
 
-/** How often the main thread shows that it makes progress. */
-const PROGRESS_EVERY_MS = 200;
 /** The thread sleeps once nothing was held for this long. */
 const IDLE_AFTER_MS = 5_000;
 
@@ -78,7 +76,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       worker.unref();
       leaveInPeace(table);
     }
-    progress = setInterval(showProgress, PROGRESS_EVERY_MS);
+    progress = setInterval(showProgress, showEveryMs(rhythm));
     progress.unref();
   };
   const showProgress = (): void => {

@@ -4,7 +4,7 @@
  * does not, the alarm goes off.
  */
 import type { Clock } from "../support/clock.js";
-import type { Ending, Endings } from "./endings.js";
+import type { Moment, SharedTimer } from "../support/shared-timer.js";
 import type { Beating, Heart, Pulse } from "./heart.js";
 
 /** How long before its end a lease counts as lost: a tenth of it, at most a second. */
@@ -17,27 +17,28 @@ export interface Surety {
   readonly clock: Clock;
   /** Without a heart nobody renews: a detached lease is trusted once. */
   readonly heart: Heart | null;
-  readonly endings: Endings;
+  readonly endings: SharedTimer;
 }
 
-export class Trust implements Ending {
-  readonly onEnd: () => void;
+export class Trust implements Moment {
+  readonly onTime: () => void;
   readonly #clock: Clock;
-  readonly #endings: Endings;
+  readonly #endings: SharedTimer;
   #beating: Beating | null;
   #since: number;
   #leaseMs: number;
   #askedMs: number;
+  #isStopped = false;
 
   constructor({ clock, heart, endings }: Surety, pulse: Pulse, onEnd: () => void) {
-    this.onEnd = onEnd;
+    this.onTime = onEnd;
     this.#clock = clock;
     this.#endings = endings;
     this.#since = pulse.since;
     this.#leaseMs = pulse.leaseMs;
     this.#askedMs = pulse.renewToMs;
     this.#beating = heart?.keep(pulse) ?? null;
-    endings.watch(this);
+    this.#watch();
   }
 
   /** Milliseconds from now; zero or less means that it is over. */
@@ -59,6 +60,7 @@ export class Trust implements Ending {
   renewing(leaseMs: number): void {
     this.#askedMs = Math.min(this.#askedMs, leaseMs);
     this.#beating?.renewing(leaseMs);
+    this.#watch();
   }
 
   renewed(since: number, leaseMs: number): void {
@@ -66,14 +68,20 @@ export class Trust implements Ending {
     this.#leaseMs = leaseMs;
     this.#askedMs = leaseMs;
     this.#beating?.renewed(since, leaseMs);
-    this.#endings.watch(this);
+    this.#watch();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#since = this.since();
     this.#leaseMs = this.leaseMs();
     this.#beating?.stop();
     this.#beating = null;
     this.#endings.forget(this);
+  }
+
+  /** An answer that comes after it was stopped is noted, and no reason to watch again. */
+  #watch(): void {
+    if (!this.#isStopped) this.#endings.watch(this);
   }
 }

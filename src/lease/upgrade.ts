@@ -22,14 +22,15 @@ export function untilUpgraded(
   options: UpgradeOptions,
 ): Promise<Granted> {
   checkOptions(options);
-  const signal = parseSignal(options.signal);
-  const { store, party, closing } = home;
+  const { store, party, closing, looks } = home;
   const wants: readonly Want[] = [{ resource: grant.resource, mode: "write", permits: null }];
   return untilGranted(
     {
       wants,
       waitMs: parseWait(options.wait ?? home.wait),
-      signals: signal === undefined ? [closing] : [closing, signal],
+      closing,
+      signal: parseSignal(options.signal),
+      looks,
       ask: (waiting) => store.locks.upgrade({ ...waiting, grant, party, presented: presented() }),
       look: () => null,
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),

@@ -9,6 +9,7 @@ import type { Grant, Want } from "../lock/grant.js";
 import { TICKET_LEASE_MS } from "../lock/profile.js";
 import type { Answer, Store, Waiting } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
+import type { Moment, SharedTimer } from "../support/shared-timer.js";
 import { showDuration } from "./duration.js";
 
 const POLL_NEXT_MS = 50;
@@ -18,8 +19,12 @@ const POLL_OTHERS_MS = TICKET_LEASE_MS / 4;
 export interface Attempt {
   readonly wants: readonly Want[];
   readonly waitMs: number;
-  /** Any of them ends the wait. */
-  readonly signals: readonly AbortSignal[];
+  /** Ends the wait, as the workplace does that closes: it aborts this and rings `looks`. */
+  readonly closing: AbortSignal;
+  /** The caller's own, which ends it too. */
+  readonly signal: AbortSignal | undefined;
+  /** By it the request looks again when nobody wakes it. */
+  readonly looks: SharedTimer;
   readonly ask: (waiting: Waiting) => Promise<Answer>;
   /** What the waiter was given without asking. */
   readonly look: () => Given | null;
@@ -39,11 +44,16 @@ export interface Granted {
 
 /** `E_LOCK_CONFLICT` when it does not wait, `E_LOCK_TIMEOUT` when the wait was too short, or the signal's reason. */
 export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
-  for (const signal of attempt.signals) signal.throwIfAborted();
+  stopIfAsked(attempt);
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return granted(first, 0);
   if (first.kind === "conflict") throw conflict(first.contention);
   return await standInLine(attempt, first, wakeUps, nonce);
+}
+
+function stopIfAsked({ closing, signal }: Attempt): void {
+  closing.throwIfAborted();
+  signal?.throwIfAborted();
 }
 
 function granted({ grants, ended, since }: Given, waitedMs: number): Granted {
@@ -59,14 +69,14 @@ async function standInLine(
   nonce: string,
 ): Promise<Granted> {
   const startedAt = performance.now();
-  const alarm = createAlarm(attempt.signals);
+  const alarm = new Alarm(attempt);
   const listening = wakeUps.listen(nonce, ticketId, alarm.ring);
   let inLine = true;
   let report: Contention | null = null;
   try {
     if (!listening.mayHaveMissed) await alarm.rungWithin(Math.min(attempt.waitMs, pollMs(ahead)));
     for (;;) {
-      for (const signal of attempt.signals) signal.throwIfAborted();
+      stopIfAsked(attempt);
       const isLast = performance.now() - startedAt >= attempt.waitMs;
       const waiting = { waitMs: isLast ? 0 : attempt.waitMs, ticketId };
       const answer = attempt.look() ?? (await askPatiently(attempt, waiting, startedAt, alarm));
@@ -97,7 +107,7 @@ async function askPatiently(attempt: Attempt, waiting: Waiting, startedAt: numbe
       const leftMs = attempt.waitMs - (performance.now() - startedAt);
       if (!isUnavailable(error) || leftMs <= 0) throw error;
       await alarm.rungWithin(Math.min(leftMs, ASK_AGAIN_MS));
-      for (const signal of attempt.signals) signal.throwIfAborted();
+      stopIfAsked(attempt);
     }
   }
 }
@@ -119,50 +129,54 @@ function pollMs(ahead: number): number {
   return Math.min(POLL_NEXT_MS * (ahead + 1), POLL_OTHERS_MS);
 }
 
-type Alarm = ReturnType<typeof createAlarm>;
-
 /** Something to sleep on that remembers having rung while nobody slept. */
-function createAlarm(signals: readonly AbortSignal[]) {
-  let rung = false;
-  let wakeSleeper: (() => void) | null = null;
-  const ring = (): void => {
-    rung = true;
-    wakeSleeper?.();
+class Alarm implements Moment {
+  readonly ring = (): void => {
+    this.#hasRung = true;
+    this.#wakeUp();
   };
-  for (const signal of signals) ringersOf(signal).add(ring);
-  return {
-    ring,
-    rungWithin(ms: number): Promise<void> {
-      return new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          wakeSleeper = null;
-          rung = false;
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        wakeSleeper = done;
-        if (rung) done();
-      });
-    },
-    dispose(): void {
-      for (const signal of signals) ringersOf(signal).delete(ring);
-    },
-  };
-}
+  readonly #attempt: Attempt;
+  #hasRung = false;
+  #dueAt = 0;
+  #wakeSleeper: (() => void) | null = null;
 
-/** Whom a signal calls. It keeps one listener of ours, however many wait and have waited: each time anew would cost too much. */
-const ringers = new WeakMap<AbortSignal, Set<() => void>>();
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
+    attempt.signal?.addEventListener("abort", this.ring);
+  }
 
-function ringersOf(signal: AbortSignal): Set<() => void> {
-  const known = ringers.get(signal);
-  if (known !== undefined) return known;
-  const all = new Set<() => void>();
-  ringers.set(signal, all);
-  signal.addEventListener("abort", () => {
-    for (const ring of all) ring();
-  });
-  return all;
+  /** Not at all once the wait is to end, also if that was said while nobody slept. */
+  rungWithin(ms: number): Promise<void> {
+    const { closing, signal, looks } = this.#attempt;
+    return new Promise((resolve) => {
+      this.#wakeSleeper = resolve;
+      if (this.#hasRung || closing.aborted || signal?.aborted) return this.#wakeUp();
+      this.#dueAt = performance.now() + ms;
+      looks.watch(this);
+    });
+  }
+
+  leftMs(): number {
+    return this.#dueAt - performance.now();
+  }
+
+  onTime(): void {
+    this.#wakeUp();
+  }
+
+  /** A signal made of others, or of a time, is kept for as long as somebody listens. */
+  dispose(): void {
+    this.#attempt.signal?.removeEventListener("abort", this.ring);
+  }
+
+  #wakeUp(): void {
+    const wakeSleeper = this.#wakeSleeper;
+    if (wakeSleeper === null) return;
+    this.#wakeSleeper = null;
+    this.#hasRung = false;
+    this.#attempt.looks.forget(this);
+    wakeSleeper();
+  }
 }
 
 function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {

@@ -13,8 +13,8 @@ export interface Line extends Iterable<Ticket> {
   readonly isEmpty: boolean;
   /** Everybody in it wants this key or one below it, so a writer of it closes the line behind him. Null: none is known. */
   readonly within: Key | null;
-  /** All places, also those in which nobody stands any more. */
-  readonly length: number;
+  /** How many places there are, also those in which nobody stands any more, counted up to `atMost`. */
+  countTo(atMost: number): number;
   find(ticketId: string): Ticket | null;
 }
 
@@ -39,8 +39,8 @@ class ListedLine implements Line {
     return this.#tickets.length === 0;
   }
 
-  get length(): number {
-    return this.#tickets.length;
+  countTo(atMost: number): number {
+    return Math.min(atMost, this.#tickets.length);
   }
 
   find(ticketId: string): Ticket | null {
@@ -75,10 +75,13 @@ class ThinnedLine implements Line {
     return true;
   }
 
-  get length(): number {
-    let length = 0;
-    for (const _ of this) length += 1;
-    return length;
+  countTo(atMost: number): number {
+    let count = 0;
+    for (const _ of this) {
+      count += 1;
+      if (count === atMost) break;
+    }
+    return count;
   }
 
   find(ticketId: string): Ticket | null {

@@ -14,27 +14,32 @@ const NOBODY: readonly (() => void)[] = [];
 /** A class: the engine is slow to make an object with a computed name. */
 class OneOfThem implements Listening {
   readonly mayHaveMissed: boolean;
-  readonly #tickets: Map<string, () => void>;
+  readonly #all: ByNonce;
+  readonly #nonce: string;
   readonly #ticketId: string;
 
-  constructor(tickets: Map<string, () => void>, ticketId: string, mayHaveMissed: boolean) {
+  constructor(all: ByNonce, nonce: string, ticketId: string, mayHaveMissed: boolean) {
     this.mayHaveMissed = mayHaveMissed;
-    this.#tickets = tickets;
+    this.#all = all;
+    this.#nonce = nonce;
     this.#ticketId = ticketId;
   }
 
   [Symbol.dispose](): void {
-    this.#tickets.delete(this.#ticketId);
+    const tickets = this.#all.get(this.#nonce);
+    if (tickets?.delete(this.#ticketId) && tickets.size === 0) this.#all.delete(this.#nonce);
   }
 }
 
+type ByNonce = Map<string, Map<string, () => void>>;
+
 export function createListeners(): Listeners {
-  const byNonce = new Map<string, Map<string, () => void>>();
+  const byNonce: ByNonce = new Map();
   return {
     add(nonce, ticketId, onWake, mayHaveMissed) {
       const tickets = byNonce.get(nonce) ?? new Map<string, () => void>();
       byNonce.set(nonce, tickets.set(ticketId, onWake));
-      return new OneOfThem(tickets, ticketId, mayHaveMissed);
+      return new OneOfThem(byNonce, nonce, ticketId, mayHaveMissed);
     },
     callOne(nonce, ticketId) {
       const onWake = byNonce.get(nonce)?.get(ticketId);

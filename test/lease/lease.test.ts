@@ -23,6 +23,41 @@ async function lostAfter(lease: Lease): Promise<number> {
 }
 
 describe("trust in a lease", () => {
+  it("LOCK-6: one that is made shorter ends sooner, also when the answer to that is lost", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+    place.slow.set("renew", 600_000);
+    lease.renew("1s").catch(() => undefined);
+    expect(await lostAfter(lease)).toBeLessThanOrEqual(910);
+    expect(lease.signal.reason).toMatchObject({ code: "E_LOCK_EXPIRED" });
+  });
+
+  it("LOCK-6: one that could not be released while it was renewed is held for as long as it is renewed", async () => {
+    for (let ticks = 0; ticks < 12; ticks += 1) {
+      const outer = await place.holdfast.acquire(`k${ticks}`, { ttl: "1s" });
+      const inner = await outer.acquire(`k${ticks}/below`, { ttl: "1h" });
+      const renewing = outer.renew();
+      for (let tick = 0; tick < ticks; tick += 1) await null;
+      const releasing = outer.release();
+      await Promise.allSettled([renewing, releasing]);
+      await expect(releasing).rejects.toMatchObject({ code: "E_LOCK_ORDER" });
+      await pass(3_000);
+      expect([ticks, outer.signal.aborted, outer.state]).toEqual([ticks, false, "held"]);
+      await inner.release();
+      await outer.release();
+    }
+  });
+
+  it("LOCK-6: one that its workplace could not give back when it closed is told of its end", async () => {
+    const outer = await place.holdfast.acquire("k", { ttl: "1s" });
+    const borrowed = await place.other.borrow("k", outer.token);
+    await place.other.acquire("k/below", { within: [borrowed] });
+    const { signal } = outer;
+    await place.holdfast.close();
+    expect(signal.aborted).toBe(false);
+    await pass(1_000);
+    expect(signal.reason).toMatchObject({ code: "E_LOCK_EXPIRED" });
+  });
+
   it("LOCK-6: ends a second before others may take over, or a tenth of a short lease", async () => {
     for (const [ttl, trusted] of [
       [30_000, 29_000],

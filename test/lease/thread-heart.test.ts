@@ -137,11 +137,11 @@ describe("a heart thread", () => {
     // An idle thread is also told whom it serves.
     const told = () => said.mock.calls.splice(0).flatMap(([order]) => ("lookEveryMs" in order ? [order] : []));
     const long = keep(60_000);
-    expect(told()).toEqual([{ lookEveryMs: 500 }]);
+    expect(told()).toEqual([{ lookEveryMs: 1_000 }]);
     keep(30_000).stop();
     expect(told()).toEqual([]);
     long.renewing(12_000);
-    expect(told()).toEqual([{ lookEveryMs: 200 }]);
+    expect(told()).toEqual([{ lookEveryMs: 400 }]);
     keep(1_000).stop();
     expect(told()).toEqual([{ lookEveryMs: 100 }]);
     said.mockRestore();

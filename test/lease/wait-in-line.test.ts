@@ -1,8 +1,10 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Attempt, untilGranted } from "../../src/lease/wait-in-line.js";
 import type { Contention } from "../../src/lock/contention.js";
 import { contentionReport } from "../../src/lock/contention.js";
 import type { Answer, WakeUps } from "../../src/store/contract.js";
+import { SharedTimer } from "../../src/support/shared-timer.js";
 import { grant, key, moment, want } from "../lock/samples.js";
 
 const contention: Contention = contentionReport(key("k"), [grant("k")], [], moment(0));
@@ -13,6 +15,7 @@ const queued = (ahead: number): Answer => ({ kind: "queued", ticketId: "ticket",
 let asked: number[];
 let left: (Contention | null)[];
 let wake: () => void;
+let mayHaveMissed = true;
 let isListening: boolean;
 
 const wakeUps: WakeUps = {
@@ -20,7 +23,7 @@ const wakeUps: WakeUps = {
     wake = onWake;
     isListening = true;
     return {
-      mayHaveMissed: true,
+      mayHaveMissed,
       [Symbol.dispose]() {
         isListening = false;
       },
@@ -33,7 +36,9 @@ function start(answer: (time: number, waitMs: number) => Answer, change: Partial
   const attempt: Attempt = {
     wants: [want("k")],
     waitMs: 5_000,
-    signals: [],
+    closing: new AbortController().signal,
+    signal: undefined,
+    looks: new SharedTimer({ keepsAlive: true }),
     ask: async ({ waitMs }) => {
       asked.push(Date.now() - startedAt);
       return answer(Date.now() - startedAt, waitMs);
@@ -51,7 +56,7 @@ function start(answer: (time: number, waitMs: number) => Answer, change: Partial
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [asked, left, isListening] = [[], [], false];
+  [asked, left, isListening, mayHaveMissed] = [[], [], false, true];
 });
 afterEach(() => vi.useRealTimers());
 
@@ -109,7 +114,7 @@ describe("waiting", () => {
 
   it("LOCK-12: a signal ends it at once with its reason, leaves the line, and nothing goes on record", async () => {
     const stop = new AbortController();
-    const { outcome } = start(() => queued(3), { signals: [new AbortController().signal, stop.signal] });
+    const { outcome } = start(() => queued(3), { signal: stop.signal });
     await vi.advanceTimersByTimeAsync(10);
     stop.abort(new Error("enough"));
     await vi.advanceTimersByTimeAsync(0);
@@ -117,8 +122,47 @@ describe("waiting", () => {
     expect([left, isListening]).toEqual([[null], false]);
   });
 
+  it("LOCK-12: a signal that aborts while it asks ends it as soon as there is an answer", async () => {
+    const stop = new AbortController();
+    mayHaveMissed = false;
+    const { outcome } = start(
+      () => {
+        stop.abort("enough");
+        return queued(20);
+      },
+      { signal: stop.signal },
+    );
+    const ended = vi.fn();
+    outcome.then(ended);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ended).toHaveBeenCalledWith("enough");
+    expect([asked.length, left]).toEqual([1, [null]]);
+  });
+
+  it("LOCK-12: a workplace that closes ends it at once", async () => {
+    const closing = new AbortController();
+    const looks = new SharedTimer({ keepsAlive: true });
+    const { outcome } = start(() => queued(20), { closing: closing.signal, looks });
+    await vi.advanceTimersByTimeAsync(10);
+    closing.abort("closed");
+    looks.ringNow();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await outcome).toBe("closed");
+    expect([left, isListening]).toEqual([[null], false]);
+  });
+
+  it("LOCK-12: nobody listens to a signal any longer than the wait takes", async () => {
+    const { signal } = new AbortController();
+    const { outcome } = start(() => (asked.length < 3 ? queued(0) : granted), { signal });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await outcome).toHaveProperty("grants");
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
   it("LOCK-12: a signal that had aborted before asks for nothing", async () => {
-    expect(await start(() => granted, { signals: [AbortSignal.abort("no")] }).outcome).toBe("no");
+    expect(await start(() => granted, { signal: AbortSignal.abort("no") }).outcome).toBe("no");
     expect(asked).toEqual([]);
   });
 

@@ -30,11 +30,11 @@ describe("who is held back by a place in line", () => {
 function within(line: Line): Line {
   const trees = new Set([...line].flatMap(({ wants }) => wants.map(({ resource }) => treeOf(resource))));
   const [tree = null] = trees;
-  const { isEmpty, length } = line;
+  const { isEmpty } = line;
   const find = (ticketId: string) => line.find(ticketId);
   return {
     isEmpty,
-    length,
+    countTo: (atMost) => line.countTo(atMost),
     find,
     within: trees.size === 1 ? tree : null,
     [Symbol.iterator]: () => line[Symbol.iterator](),

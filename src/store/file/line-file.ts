@@ -29,6 +29,7 @@ const NEWLINE = 0x0a;
 const CLOSING_BRACE = 0x7d;
 /** A place that is taken begins so, and nothing else does: JSON has no line breaks of its own. */
 const PLACE = Buffer.from("\n{");
+const BEGINNING = /^\{"id":("[^"\\]*"),"n":(\d{1,15}),/;
 
 export class LineFile implements Line {
   readonly path: string;
@@ -67,16 +68,16 @@ export class LineFile implements Line {
     return this.#placeFrom(0) < 0;
   }
 
-  get length(): number {
-    let length = 0;
-    for (let at = this.#placeFrom(0); at >= 0; at = this.#placeFrom(at)) length += 1;
-    return length;
+  countTo(atMost: number): number {
+    let count = 0;
+    for (let at = this.#placeFrom(0); at >= 0 && count < atMost; at = this.#placeFrom(at)) count += 1;
+    return count;
   }
 
   /** Higher than the number of whoever waits. */
   get nextNumber(): number {
     const last = this.#bytes.subarray(0, this.#end).lastIndexOf(PLACE);
-    return 1 + (last < 0 ? 0 : (this.#ticketAt(last + 1)?.number ?? this.#highestNumber()));
+    return 1 + (last < 0 ? 0 : (this.#numberAt(last + 1) ?? this.#highestNumber()));
   }
 
   find(ticketId: string): Ticket | null {
@@ -242,10 +243,20 @@ export class LineFile implements Line {
   #ticketAt(at: number): Ticket | null {
     let ticket = this.#tickets.get(at);
     if (ticket === undefined) {
-      ticket = parsePlace(this.#bytes.toString("utf8", at, this.#bytes.indexOf(NEWLINE, at)));
+      ticket = parsePlace(this.#textAt(at));
       this.#tickets.set(at, ticket);
     }
     return ticket;
+  }
+
+  /** Without understanding the rest: whoever comes asks for it. Null when only a piece is there. */
+  #numberAt(at: number): number | null {
+    const known = this.#tickets.get(at);
+    return known === undefined ? numberIn(this.#textAt(at)) : (known?.number ?? null);
+  }
+
+  #textAt(at: number): string {
+    return this.#bytes.toString("utf8", at, this.#bytes.indexOf(NEWLINE, at));
   }
 
   #highestNumber(): number {
@@ -286,7 +297,17 @@ function beginningOf(ticketId: string): string {
 
 /** It ends with what it began with: pieces of two places never pass for one. */
 function textOf(ticket: Ticket): string {
-  return `${encodeTicket(ticket).slice(0, -1)},"end":${JSON.stringify(ticket.ticketId)}}`;
+  return `${encodeTicket(ticket).slice(0, -1)}${endOf(JSON.stringify(ticket.ticketId))}`;
+}
+
+function endOf(id: string): string {
+  return `,"end":${id}}`;
+}
+
+/** Null for a piece of a place, and for one that other hands wrote in another way. */
+function numberIn(place: string): number | null {
+  const [, id, number] = BEGINNING.exec(place) ?? [];
+  return id !== undefined && place.trimEnd().endsWith(endOf(id)) ? Number(number) : null;
 }
 
 function parsePlace(text: string): Ticket | null {

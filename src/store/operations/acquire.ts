@@ -7,7 +7,7 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
-import { isExpired, patiently, type Witness } from "../../lock/profile.js";
+import { isExpired, patiently } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, Presented } from "../contract.js";
@@ -22,18 +22,7 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
   const ticket = ticketOf(near, request);
   const handed = handedTo(near, request);
   if (handed !== undefined && !isExpired(handed, view.now)) return takeUp(view, handed, request, ticket);
-  const decision = decide(
-    near,
-    {
-      wants: request.wants,
-      presented: hashesOf(request.presented),
-      holds: request.presented.map((held) => held.resource),
-      ticket,
-      upgradeOf: null,
-      strictOrder: request.strictOrder,
-    },
-    { now: view.now, witness: witnessFor(request, view, context), order: context.order },
-  );
+  const decision = decideFor(view, near, ticket, request, context);
   if (decision.kind === "refuse") throw refused(view, near, request.wants, decision);
   if (decision.kind === "wait")
     return standInLine(view, near, decision, {
@@ -70,9 +59,28 @@ function takeUp(view: LedgerView, handed: Grant, { leaseMs }: AcquireRequest, ti
   };
 }
 
-/** Whoever waits asks again, so a death that is a moment old is noticed then. */
-function witnessFor({ waitMs }: AcquireRequest, { now }: LedgerView, { witness }: OperationContext): Witness {
-  return waitMs > 0 ? patiently(witness, now) : witness;
+/** Whoever waits asks again, so a death that is a moment old is noticed then. Whoever is refused does not. */
+function decideFor(
+  view: LedgerView,
+  near: Neighbourhood,
+  ticket: Ticket | null,
+  request: AcquireRequest,
+  { witness, order }: OperationContext,
+): Decision {
+  const { now } = view;
+  const asked = {
+    wants: request.wants,
+    presented: hashesOf(request.presented),
+    holds: request.presented.map((held) => held.resource),
+    ticket,
+    upgradeOf: null,
+    strictOrder: request.strictOrder,
+  };
+  if (request.waitMs > 0) {
+    const decision = decide(near, asked, { now, witness: patiently(witness, now), order });
+    if (decision.kind !== "refuse") return decision;
+  }
+  return decide(near, asked, { now, witness, order });
 }
 
 function hashesOf(presented: readonly Presented[]): ReadonlySet<string> {

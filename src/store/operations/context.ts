@@ -40,7 +40,8 @@ type Details = Readonly<Record<string, unknown>>;
 /** The id that the entries of a step on several trees have in common; null for a step on one. */
 export function sharedId(about: readonly { readonly resource: Key }[]): Details | null {
   const [first] = about;
-  const isOneTree = first === undefined || about.every(({ resource }) => treeOf(resource) === treeOf(first.resource));
+  if (first === undefined || about.length === 1) return null;
+  const isOneTree = about.every(({ resource }) => treeOf(resource) === treeOf(first.resource));
   return isOneTree ? null : { op_id: randomUUID() };
 }
 

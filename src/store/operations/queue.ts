@@ -58,7 +58,7 @@ function takePlace(view: LedgerView, near: Neighbourhood, request: QueuedRequest
   const { ticket: lapsed } = request;
   const ticket = newTicket(view, request);
   return {
-    result: { kind: "queued", ticketId: ticket.ticketId, ahead: near.line.length, inTheWay },
+    result: { kind: "queued", ticketId: ticket.ticketId, ahead: near.line.countTo(MANY), inTheWay },
     changes: { ticketAdds: [ticket], ticketDrops: lapsed === null ? [] : [lapsed] },
   };
 }

@@ -42,7 +42,7 @@ export class TicketRows {
     );
     this.#selectOf = database.prepare(`${select} = ? AND ticket_id = ?`);
     this.#selectNumbered = database.prepare(`${select} = ? AND number = ? AND ticket_id = ?`);
-    this.#count = database.prepare("SELECT count(*) FROM tickets WHERE resource = ?");
+    this.#count = database.prepare("SELECT count(*) FROM (SELECT 1 FROM tickets WHERE resource = ? LIMIT ?)");
     this.#selectKeys = database.prepare("SELECT DISTINCT resource FROM tickets");
   }
 
@@ -101,8 +101,8 @@ export class TicketRows {
     return placesIn(trees, lineIn, limit);
   }
 
-  countAt(key: Key): number {
-    return this.#count.get(key)?.[0] as number;
+  countAt(key: Key, atMost: number): number {
+    return this.#count.get(key, atMost)?.[0] as number;
   }
 }
 
@@ -125,8 +125,8 @@ class LineOfKey implements Line {
     return !this.#hasRead(0);
   }
 
-  get length(): number {
-    return this.#rows.countAt(this.within);
+  countTo(atMost: number): number {
+    return this.#rows.countAt(this.within, atMost);
   }
 
   find(ticketId: string): Ticket | null {

@@ -89,13 +89,13 @@ describe("the line of a file store", () => {
     expect(parsePlaces(text())).toEqual(found());
     withLine((line) => {
       line.read();
-      expect([line.isEmpty, line.length, line.nextNumber]).toEqual([false, 3, 5]);
+      expect([line.isEmpty, line.countTo(9), line.nextNumber]).toEqual([false, 3, 5]);
       expect([line.find("ticket-3"), line.find("ticket-2"), line.find("ticket")]).toEqual([ticket(3), null, null]);
     });
     change(found(), []);
     withLine((line) => {
       line.read();
-      expect([line.isEmpty, line.length, line.nextNumber, [...line]]).toEqual([true, 0, 1, []]);
+      expect([line.isEmpty, line.countTo(9), line.nextNumber, [...line]]).toEqual([true, 0, 1, []]);
     });
   });
 
@@ -219,7 +219,7 @@ describe("the line of a file store", () => {
       const again = { ...ticket(2), number: 4 };
       change(drops, [again]);
       expect(found()).toEqual([ticket(1), ticket(3), again]);
-      expect(withLine((line) => line.read().length)).toBe(length);
+      expect(withLine((line) => line.read().countTo(9))).toBe(length);
     },
   );
 
@@ -229,7 +229,7 @@ describe("the line of a file store", () => {
     change(tickets(1), []);
     withLine((line) => {
       line.read();
-      expect([line.isEmpty, line.length, line.nextNumber]).toEqual([true, 0, 1]);
+      expect([line.isEmpty, line.countTo(9), line.nextNumber]).toEqual([true, 0, 1]);
     });
   });
 

@@ -1,10 +1,10 @@
 /** Real timers: nothing ends before its time, and nothing is forgotten. */
 import { describe, expect, it } from "vitest";
-import { type Ending, Endings } from "../../src/lease/endings.js";
+import { type Moment, SharedTimer } from "../../src/support/shared-timer.js";
 import { sleep } from "../../src/support/sleep.js";
 import { comesOff } from "../comes-off.js";
 
-class Told implements Ending {
+class Told implements Moment {
   at: number;
   toldAt: number | null = null;
 
@@ -16,7 +16,7 @@ class Told implements Ending {
     return this.at - performance.now();
   }
 
-  onEnd(): void {
+  onTime(): void {
     this.toldAt = performance.now();
   }
 }
@@ -27,7 +27,7 @@ async function untilTold(...all: readonly Told[]): Promise<void> {
 
 describe("the ends of leases", () => {
   it("LOCK-6: each is told when its own time is up, in whatever order they came", async () => {
-    const endings = new Endings();
+    const endings = new SharedTimer();
     const all = [60, 20, 90, 40].map((ms) => new Told(ms));
     for (const ending of all) endings.watch(ending);
     await untilTold(...all);
@@ -36,7 +36,7 @@ describe("the ends of leases", () => {
 
   it("LOCK-6: one that has moved is told at its new time, later or sooner", async () => {
     await comesOff(async () => {
-      const endings = new Endings();
+      const endings = new SharedTimer();
       const [later, sooner] = [new Told(20), new Told(600_000)];
       endings.watch(later);
       endings.watch(sooner);
@@ -52,7 +52,7 @@ describe("the ends of leases", () => {
   });
 
   it("LOCK-6: one that was given back is not told, and hides nobody behind it", async () => {
-    const endings = new Endings();
+    const endings = new SharedTimer();
     const [gone, next] = [new Told(20), new Told(50)];
     endings.watch(gone);
     endings.watch(next);
@@ -62,9 +62,9 @@ describe("the ends of leases", () => {
   });
 
   it("LOCK-6: one that is given back at the end of another, at the same moment, is not told", async () => {
-    const endings = new Endings();
+    const endings = new SharedTimer();
     const [first, second] = [new Told(10), new Told(10)];
-    first.onEnd = () => {
+    first.onTime = () => {
       first.toldAt = performance.now();
       endings.forget(second);
     };
@@ -76,7 +76,7 @@ describe("the ends of leases", () => {
   });
 
   it("LOCK-6: nothing is told after the workplace has closed", async () => {
-    const endings = new Endings();
+    const endings = new SharedTimer();
     const ending = new Told(10);
     endings.watch(ending);
     endings.close();

@@ -1,0 +1,72 @@
+/**
+ * One timer for many moments, set to the first of them. Most that are watched for never come: a lease is given back before
+ * it ends, a waiter is woken before its next look. So the timer is not moved for those: it rings in vain once in a while,
+ * which costs less than a timer for each.
+ */
+export interface Moment {
+  /** Milliseconds from now; zero or less means that it has come. */
+  leftMs(): number;
+  onTime(): void;
+}
+
+export class SharedTimer {
+  readonly #keepsAlive: boolean;
+  readonly #watched = new Set<Moment>();
+  #timer: NodeJS.Timeout | undefined;
+  /** On the clock of timers. */
+  #ringsAt = Number.POSITIVE_INFINITY;
+
+  /** With `keepsAlive`, a program does not end as long as anything is watched for. */
+  constructor({ keepsAlive = false }: { readonly keepsAlive?: boolean } = {}) {
+    this.#keepsAlive = keepsAlive;
+  }
+
+  /** Calls its `onTime` once it has come, unless it was forgotten by then. To be called again when it moves nearer. */
+  watch(moment: Moment): void {
+    this.#watched.add(moment);
+    this.#ringIn(moment.leftMs());
+    if (this.#keepsAlive && this.#watched.size === 1) this.#timer?.ref();
+  }
+
+  forget(moment: Moment): void {
+    if (this.#watched.delete(moment) && this.#watched.size === 0) this.#timer?.unref();
+  }
+
+  /** As if all that is watched for had come. */
+  ringNow(): void {
+    this.#tell([...this.#watched]);
+  }
+
+  /** Leaves no timer behind. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#ringsAt = Number.POSITIVE_INFINITY;
+    this.#watched.clear();
+  }
+
+  #ringIn(leftMs: number): void {
+    const afterMs = Math.max(0, leftMs) + 1;
+    const at = performance.now() + afterMs;
+    if (at >= this.#ringsAt) return;
+    clearTimeout(this.#timer);
+    this.#ringsAt = at;
+    this.#timer = setTimeout(() => this.#ring(), afterMs);
+    if (!this.#keepsAlive) this.#timer.unref();
+  }
+
+  #ring(): void {
+    this.#ringsAt = Number.POSITIVE_INFINITY;
+    const come: Moment[] = [];
+    for (const moment of this.#watched) {
+      const leftMs = moment.leftMs();
+      if (leftMs > 0) this.#ringIn(leftMs);
+      else come.push(moment);
+    }
+    this.#tell(come);
+  }
+
+  /** What one does may be a reason to forget another. */
+  #tell(come: readonly Moment[]): void {
+    for (const moment of come) if (this.#watched.delete(moment)) moment.onTime();
+  }
+}

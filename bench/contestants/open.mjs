@@ -12,7 +12,12 @@ import {
 import { HEART_AT_REST, openHoldfastOn } from "./holdfast.mjs";
 import { openKernelLock } from "./kernel-lock.mjs";
 import { openLeaseRow } from "./lease-row.mjs";
-import { openPostgresAdvisoryLock, openPostgresDurableLine, openPostgresLeaseRow } from "./postgres-peers.mjs";
+import {
+  openPostgresAdvisoryLock,
+  openPostgresBareNotify,
+  openPostgresDurableLine,
+  openPostgresLeaseRow,
+} from "./postgres-peers.mjs";
 import { openProperLockfile } from "./proper-lockfile.mjs";
 import { openBareScript, openPublisher } from "./publishers.mjs";
 
@@ -32,6 +37,7 @@ const CONTESTANTS = {
   "postgres-lease-row": openPostgresLeaseRow,
   "postgres-advisory": openPostgresAdvisoryLock,
   "postgres-durable-line": openPostgresDurableLine,
+  "postgres-bare-notify": openPostgresBareNotify,
   "kernel-lock": openKernelLock,
   "bare-line": openBareLine,
   publisher: openPublisher,

@@ -73,3 +73,46 @@ export async function openPostgresDurableLine(url) {
     close: () => client.end(),
   };
 }
+
+/**
+ * The least that is durable and wakes by NOTIFY: one row a key that says who holds it and who waits, changed by one statement
+ * a call; that of a release tells the next one with its commit. No lease, no rules, no record; one kind of lock.
+ */
+export async function openPostgresBareNotify(url) {
+  const client = new pg.Client({ connectionString: url });
+  const ears = new pg.Client({ connectionString: url });
+  await Promise.all([client.connect(), ears.connect()]);
+  const me = `bench_${process.pid}`;
+  let rung = () => undefined;
+  ears.on("notification", () => rung());
+  await ears.query(`listen ${me}`);
+  await client.query(`
+    select pg_advisory_lock(0);
+    create table if not exists bench_lines (key text primary key, fence bigint, line text[]);
+    create or replace function bench_join(wanted text, me text) returns boolean language sql as
+    $$ update bench_lines set line = line || me, fence = fence + (line = '{}')::int where key = wanted
+       returning line[1] = me $$;
+    create or replace function bench_leave(wanted text) returns void language sql as
+    $$ with left_behind as (update bench_lines set line = line[2:], fence = fence + 1 where key = wanted returning line[1] next)
+       select pg_notify(next, '') from left_behind where next is not null $$`);
+  await client.query("select pg_advisory_unlock(0)");
+  const known = new Set();
+  return {
+    async take(key) {
+      if (!known.has(key))
+        await client.query("insert into bench_lines values ($1, 0, '{}') on conflict do nothing", [key]);
+      known.add(key);
+      const isToldFirst = new Promise((resolve) => {
+        rung = resolve;
+      });
+      const { rows } = await client.query({
+        name: "join",
+        text: "select bench_join($1, $2) as is_in",
+        values: [key, me],
+      });
+      if (!rows[0].is_in) await isToldFirst;
+      return { release: () => client.query({ name: "leave", text: "select bench_leave($1)", values: [key] }) };
+    },
+    close: () => Promise.all([client.end(), ears.end()]),
+  };
+}

@@ -83,7 +83,11 @@ async function allBesideOne(contestant, url, quick) {
 }
 
 async function contended(url, quick) {
-  const found = await contendInTurn(["postgres-advisory", "postgres-durable-line", "postgres"], () => url, quick);
+  const found = await contendInTurn(
+    ["postgres-advisory", "postgres-durable-line", "postgres-bare-notify", "postgres"],
+    () => url,
+    quick,
+  );
   const of = (name, field) => found.get(name).map((round) => round[field]);
   const besideAdvisory = (what, name, field, show, goal) => ({
     what,
@@ -99,6 +103,13 @@ async function contended(url, quick) {
     besideAdvisory(
       "the same of a counter that is raised durably under that lock",
       "postgres-durable-line",
+      "perSecond",
+      perSecond,
+      null,
+    ),
+    besideAdvisory(
+      "the same of a row that says who is in line, changed durably, with NOTIFY to the next",
+      "postgres-bare-notify",
       "perSecond",
       perSecond,
       null,

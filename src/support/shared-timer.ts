@@ -3,6 +3,11 @@
  * it ends, a waiter is woken before its next look. So the timer is not moved for those: it rings in vain once in a while,
  * which costs less than a timer for each.
  */
+/** All that is watched for is looked through when it rings: not more often than this. */
+const APART_MS = 3;
+/** Of many moments at once the others come with the next ring, so that the program gets on in between. */
+const AT_ONCE = 16;
+
 export interface Moment {
   /** Milliseconds from now; zero or less means that it has come. */
   leftMs(): number;
@@ -15,6 +20,7 @@ export class SharedTimer {
   #timer: NodeJS.Timeout | undefined;
   /** On the clock of timers. */
   #ringsAt = Number.POSITIVE_INFINITY;
+  #hasRungAt = Number.NEGATIVE_INFINITY;
 
   /** With `keepsAlive`, a program does not end as long as anything is watched for. */
   constructor({ keepsAlive = false }: { readonly keepsAlive?: boolean } = {}) {
@@ -45,21 +51,22 @@ export class SharedTimer {
   }
 
   #ringIn(leftMs: number): void {
-    const afterMs = Math.max(0, leftMs) + 1;
-    const at = performance.now() + afterMs;
+    const now = performance.now();
+    const at = Math.max(now + Math.max(0, leftMs) + 1, this.#hasRungAt + APART_MS);
     if (at >= this.#ringsAt) return;
     clearTimeout(this.#timer);
     this.#ringsAt = at;
-    this.#timer = setTimeout(() => this.#ring(), afterMs);
+    this.#timer = setTimeout(() => this.#ring(), at - now);
     if (!this.#keepsAlive) this.#timer.unref();
   }
 
   #ring(): void {
     this.#ringsAt = Number.POSITIVE_INFINITY;
+    this.#hasRungAt = performance.now();
     const come: Moment[] = [];
     for (const moment of this.#watched) {
       const leftMs = moment.leftMs();
-      if (leftMs > 0) this.#ringIn(leftMs);
+      if (leftMs > 0 || come.length === AT_ONCE) this.#ringIn(leftMs);
       else come.push(moment);
     }
     this.#tell(come);

@@ -32,8 +32,14 @@ interface Scene extends AsyncDisposable {
 }
 
 /** The holder has the key; the first waits for it, listens and says so, or not, and was last seen so long ago. */
-async function scene({ listens = true, saysSo = true, seenMsAgo = JUST_NOW } = {}): Promise<Scene> {
+async function scene({
+  listens = true,
+  saysSo = true,
+  seenMsAgo = JUST_NOW,
+  profile = "default",
+} = {}): Promise<Scene> {
   const url = await newStore();
+  await administer(url, `update holdfast.store set profile_prefixes = '{k}', profile_names = '{${profile}}'`);
   const holder = await Waiter.open(url, "holder");
   const first = await Waiter.open(url, "first");
   const second = await Waiter.open(url, "second");
@@ -137,6 +143,34 @@ describe("a release while others wait", () => {
     const told = await first.ask({ ticket });
     expect(told).toMatchObject({ kind: "granted", grants: [{ fencing_token: given[0]?.fence }] });
     expect(await holders(url)).toEqual(given);
+    const since = "select lease_ms::int, renewed_ms > created_ms as is_renewed from holdfast.grants";
+    expect(await administer(url, since)).toEqual([{ lease_ms: 30_000, is_renewed: true }]);
+  });
+
+  it("gives it anew to one that did not hear of it until it was over", async () => {
+    await using stage = await scene();
+    const { url, holder, first, ticket } = stage;
+    await holder.release();
+    const [given] = await holders(url);
+    await administer(
+      url,
+      "update holdfast.grants set created_ms = created_ms - 10001, renewed_ms = renewed_ms - 10001",
+    );
+    const told = await first.ask({ ticket });
+    expect(told).toMatchObject({ kind: "granted", ended: [{ fencing_token: given?.fence }] });
+    const [anew, ...others] = await holders(url);
+    expect([anew?.owner, others]).toEqual(["agent:first", []]);
+    expect(anew?.fence).toBeGreaterThan(given?.fence ?? Number.POSITIVE_INFINITY);
+    const [chains] = await administer<{ told: { ok: boolean } }>(url, "select holdfast.audit_verify(null) as told");
+    expect(chains?.told.ok).toBe(true);
+  });
+
+  it("only tells the first where a grant outlives its lease: it may be frozen", async () => {
+    await using stage = await scene({ profile: "dal" });
+    const { url, holder, first, ticket } = stage;
+    await holder.release();
+    expect(await holders(url)).toEqual([]);
+    await expect.poll(() => first.heard, { timeout: LIMIT }).toEqual([ticket]);
   });
 
   it("only tells a client of an earlier version, which reads nothing else", async () => {
@@ -229,6 +263,15 @@ describe("a client that waits", () => {
     const granted = await locks.acquire({ ...request, ticketId: "t1" });
     expect(asked).toEqual(["take", "take"]);
     expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: SEAL, fencingToken: 7 }] });
+  });
+
+  it("asks for what came with the wake-up when that may have been a while ago: it was frozen, perhaps", async () => {
+    const { locks, asked, request, clock, hears } = waitingClient();
+    await locks.acquire(request);
+    clock.bootMs += 2_001;
+    hears(`${hash("sha256", `${SEAL} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
+    expect(await locks.acquire({ ...request, ticketId: "t1" })).toMatchObject({ kind: "queued" });
+    expect(asked).toEqual(["take", "take"]);
   });
 
   it("does not believe a wake-up that the server did not sign: it asks", async () => {

@@ -127,7 +127,7 @@ describe("docs/formats.md", () => {
   });
 
   it("STORE-4 has the tables of PostgreSQL as they are made, and every SQLSTATE", () => {
-    const sql = ["01-tables", "03-manifests", "04-offers"]
+    const sql = ["01-tables", "03-manifests", "04-offers", "05-incarnation"]
       .map((name) => page(`src/store/postgres/sql/${name}.sql`))
       .join("");
     const made = sql.matchAll(/^create (?:unlogged )?table .*?^\)|^alter table .*?(?=;)/gms);

@@ -31,8 +31,12 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
     await connection.close();
     throw error;
   }
+  /** That it was committed is not sure: after a crash the server gives out numbers again, and this may be another's. */
   const outcomeOf = async (id: string): Promise<string | null> =>
-    connection.ask<string | null>(() => ({ text: "select pg_xact_status($1::xid8)", values: [id] }));
+    connection.ask<string | null>(() => ({
+      text: "select nullif(pg_xact_status($1::xid8), 'committed')",
+      values: [id],
+    }));
   return {
     install: (resource, fencingToken) =>
       connection.transaction(async ({ query }) => {

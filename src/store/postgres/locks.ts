@@ -61,7 +61,8 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         const isDone = error instanceof HoldfastError && error.code === "E_LOCK_NOT_HELD";
         if (!wasSentBefore || !isDone) throw error;
       }
-      if (await connection.ask<boolean>(() => call("flush", { known_epoch: epoch }))) return;
+      const unsaid = epoch === null ? { keys, lock_ids } : {};
+      if (await connection.ask<boolean>(() => call("flush", { known_epoch: epoch, ...unsaid }))) return;
       // The server crashed before that. What it has now is on its disk, with the release or without.
       wasSentBefore = true;
     }
@@ -98,10 +99,11 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     }
   }
 
-  /** What came with the wake-up. */
-  function handedTo({ ticketId, request: { tokenHash } }: Offered): ToldTaken | null {
+  /** What came with the wake-up. What may have come some time ago is asked for: it is renewed then, if it is not over. */
+  function handedTo({ ticketId, request: { tokenHash }, askedAt }: Offered): ToldTaken | null {
     const told = wakeUps.takeAnswer(ticketId);
-    return told === undefined ? null : readHandedOver(told, ticketId, tokenHash);
+    const taken = told === undefined ? null : readHandedOver(told, ticketId, tokenHash);
+    return taken !== null && clock().bootMs - askedAt <= taken.lease_ms / 5 ? taken : null;
   }
 
   return {
@@ -109,15 +111,16 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       const askedAt = clock().bootMs;
       const isListening = wakeUps.isListening(request.party.nonce);
       const before = request.ticketId === null ? undefined : offered.get(request.ticketId);
-      const told = (before && handedTo(before)) ?? (await ask(request, isListening));
+      const handed = before === undefined ? null : handedTo(before);
+      const told = handed ?? (await ask(request, isListening));
       unknown.settled(request);
       for (const { refs, party } of unknown.takeOrphans()) release(refs, party).catch(() => undefined);
       const answer = await settled(told, request);
       if (answer.kind === "queued" && (before !== undefined || isListening))
         offered.set(answer.ticketId, { ticketId: answer.ticketId, request, askedAt });
-      if (answer.kind !== "granted" || before === undefined) return answer;
-      offered.delete(before.ticketId);
-      return { ...answer, since: before.askedAt };
+      if (answer.kind !== "granted") return answer;
+      if (before !== undefined) offered.delete(before.ticketId);
+      return { ...answer, since: before !== undefined && handed !== null ? before.askedAt : askedAt - ageMs(told) };
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
       const told = await connection.ask<ToldAnswer>(() =>
@@ -186,6 +189,13 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       return readGrants(told, clock);
     },
   };
+}
+
+/** How long before its answer a request was granted, which may have been to an earlier try of it. */
+function ageMs(told: ToldAnswer | ToldTaken): number {
+  if (told.kind !== "granted") return 0;
+  const { now, grants } = told;
+  return Math.max(0, ...grants.map(({ store }) => now - store.renewed_ms));
 }
 
 export function acquireCall(request: AcquireRequest, again: boolean, store: string) {

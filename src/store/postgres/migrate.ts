@@ -10,7 +10,7 @@ import { HoldfastError } from "../../support/errors.js";
 import type { Installation, MigrationStep } from "../contract.js";
 import { toHoldfastError } from "./error-codes.js";
 
-const VERSION = 4;
+const VERSION = 5;
 const SCRIPTS = new URL("./sql/", import.meta.url);
 
 /** `E_FORMAT_UNSUPPORTED` for a store of a version that is yet to come. */

@@ -32,9 +32,9 @@ begin
 
   guards := holdfast.enter(names);
   now := holdfast.now_ms();
-  -- Who stands in line may have been given it meanwhile, by whoever released it.
+  -- Who stands in line may have been given it meanwhile, by whoever released it. Its lease begins when it hears of it.
   if again or ticket_id is not null then
-    grants := holdfast.granted_before(keys, lock_ids, seal);
+    grants := holdfast.take_up(holdfast.granted_before(keys, lock_ids, seal), lease_ms, now);
     if cardinality(grants) = cardinality(keys) then
       delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = ticket_id;
       return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),
@@ -55,11 +55,12 @@ begin
       '{}', 'Acquire it: it is free.');
   end if;
 
+  -- First of all, for one of them may be what this very request was given before, and did not hear of in time.
+  perform holdfast.drop_grants(d.ends);
   select x.guards, x.grants into guards, grants
   from holdfast.issue(guards, wants, d.covers, st, lock_ids, owner, holder_id, nonce, now, lease_ms,
     coalesce(grace_ms, lease_ms), seal, detached, proof, metadata) x;
   guards := holdfast.audit_grants(guards, grants, d.ends, owner, holder_id, now);
-  perform holdfast.drop_grants(d.ends);
   if mine.ticket_id is not null then
     delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = mine.ticket_id;
   end if;
@@ -166,3 +167,21 @@ create or replace function holdfast.granted_before(keys text[], lock_ids text[],
 language sql stable as
 $$ select coalesce(array_agg(g order by array_position(lock_ids, g.lock_id)), '{}') from holdfast.grants g
    where g.resource = any (keys) and g.lock_id = any (lock_ids) and g.token_hash = seal $$;
+
+-- Renews them from now on for as long as was asked for; none where one has run out, for then it may be somebody else's turn.
+create or replace function holdfast.take_up(given holdfast.grants[], lease_ms bigint, now bigint) returns holdfast.grants[]
+language plpgsql as $$
+#variable_conflict use_variable
+declare
+  g holdfast.grants;
+  grants holdfast.grants[] := '{}';
+begin
+  if exists (select 1 from unnest(given) x where holdfast.is_expired(x, now)) then return '{}'; end if;
+  foreach g in array given loop
+    update holdfast.grants x set renewed_ms = now, lease_ms = lease_ms
+    where x.resource = g.resource and x.lock_id = g.lock_id
+    returning x.* into g;
+    grants := grants || g;
+  end loop;
+  return grants;
+end $$;

@@ -52,11 +52,16 @@ begin
   return true;
 end $$;
 
--- True when everything that was committed before is on the disk; false when the server was started anew since that epoch.
-create or replace function holdfast.flush(known_epoch text) returns boolean
-language plpgsql security definer set search_path = holdfast, pg_temp as $$
+-- True when everything that was committed before is on the disk; false when the server has crashed or was started anew since
+-- that epoch. Without an epoch it says which grants are gone: false as well when one of them is there.
+drop function if exists holdfast.flush(text);
+create or replace function holdfast.flush(
+  known_epoch text, keys text[] default '{}', lock_ids text[] default '{}'
+) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp as $$
+#variable_conflict use_variable
 begin
   if known_epoch is not null and holdfast.epoch() <> known_epoch then return false; end if;
+  if exists (select 1 from holdfast.grants g where g.resource = any (keys) and g.lock_id = any (lock_ids)) then return false; end if;
   perform pg_logical_emit_message(true, 'holdfast', '');
   return true;
 end $$;

@@ -98,7 +98,7 @@ begin
       end if;
       if ticket_id is null and wait_ms > 0 and mode = 'write' then
         answer := holdfast.stand_behind(name, key, wait_ms, owner, holder_id, nonce, proof, now,
-          case when is_listening and lease_ms between 5000 and 60000 and profile <> 'strict' then
+          case when is_listening and lease_ms between 5000 and 60000 and profile in ('default', 'lease') then
             json_build_object('resource', key, 'lock_id', lock_id, 'owner', owner, 'holder_id', holder_id, 'nonce', nonce,
               'lease_ms', lease_ms, 'grace_ms', coalesce(grace_ms, lease_ms), 'token_hash', token, 'profile', profile,
               'detached', detached, 'proof', proof, 'metadata', metadata) end);

@@ -31,7 +31,8 @@ end $$;
 
 -- The check of a mutation, for a transaction that writes rows of its own: from here to its end the grants cannot be taken
 -- over (their rows are locked), released or lowered, only renewed. Each must be current, unexpired and a write. When the
--- client falls silent for `max_ms` the server ends the transaction, and with it the protection. Tells the transaction's id.
+-- client falls silent for `max_ms` the server ends the transaction, and with it the protection. Tells by what transaction_outcome
+-- knows it.
 create or replace function holdfast.assert_fence(
   keys text[], tokens text[], lock_ids text[] default '{}', max_ms integer default 5000, store uuid default null
 ) returns text language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
@@ -58,17 +59,31 @@ begin
     select holdfast.seal(coalesce(tokens[i], tokens[1])) from generate_subscripts(keys, 1) i));
   perform set_config('idle_in_transaction_session_timeout', max_ms::text, true);
   perform set_config('statement_timeout', max_ms::text, true);
-  return pg_current_xact_id();
+  return holdfast.transaction_id();
 end $$;
 
--- How a transaction ended whose COMMIT was not answered: committed, aborted or in progress; null when it is long gone.
+-- The number of this transaction and the life of the server it is a number of: after a crash numbers are given out again.
+create or replace function holdfast.transaction_id() returns text language sql volatile as
+$$ select pg_current_xact_id() || coalesce('@' || holdfast.incarnation(), '') $$;
+
+-- How a transaction ended whose COMMIT was not answered: committed, aborted or in progress; null when that is not known. What
+-- has become of its number in another life of the server may be another's doing; only if it was not committed, nor was ours.
 create or replace function holdfast.transaction_outcome(id text, store uuid default null) returns text
 language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);
+  number xid8 := split_part(id, '@', 1);
+  is_same_life boolean := coalesce(split_part(id, '@', 2) = holdfast.incarnation(), false);
+  outcome text;
 begin
-  return pg_xact_status(id::xid8);
+  if is_same_life then return pg_xact_status(number); end if;
+  begin
+    outcome := pg_xact_status(number);
+  exception when invalid_parameter_value then
+    return 'aborted'; -- That number was not given out yet.
+  end;
+  return case when outcome in ('aborted', 'in progress') then 'aborted' end;
 end $$;
 
 create or replace function holdfast.overtaken(key text) returns void language plpgsql as $$

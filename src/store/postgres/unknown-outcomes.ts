@@ -5,10 +5,17 @@
  */
 import type { AcquireRequest, GrantRef, Party } from "../contract.js";
 
+/** Of a store that stays away, the latest are remembered. */
+const MOST = 1_000;
+/** Released with one answer, so that a store that has just come back is not met with all of them. */
+const AT_ONCE = 8;
+
 export interface Orphan {
   readonly refs: readonly GrantRef[];
   readonly party: Party;
 }
+
+const NONE: readonly Orphan[] = [];
 
 export class UnknownOutcomes {
   readonly #waiting = new Map<string, AcquireRequest>();
@@ -26,8 +33,13 @@ export class UnknownOutcomes {
 
   /** Without a place in line nobody asks again. */
   add(request: AcquireRequest): void {
-    if (request.ticketId === null) this.#orphans.push({ refs: this.#refsOf(request), party: request.party });
+    if (request.ticketId === null) this.#giveUp(request);
     else this.#waiting.set(request.tokenHash, request);
+  }
+
+  #giveUp(request: AcquireRequest): void {
+    this.#orphans.push({ refs: this.#refsOf(request), party: request.party });
+    if (this.#orphans.length > MOST) this.#orphans.shift();
   }
 
   settled({ tokenHash }: AcquireRequest): void {
@@ -43,7 +55,8 @@ export class UnknownOutcomes {
       }
   }
 
+  /** Some of those that are to be released, until there are none. */
   takeOrphans(): readonly Orphan[] {
-    return this.#orphans.length === 0 ? [] : this.#orphans.splice(0);
+    return this.#orphans.length === 0 ? NONE : this.#orphans.splice(0, AT_ONCE);
   }
 }

@@ -7,6 +7,7 @@ import type { Connection } from "../../src/store/postgres/connection.js";
 import { createLocks } from "../../src/store/postgres/locks.js";
 import { readHandedOver } from "../../src/store/postgres/take.js";
 import { createSystemClock } from "../../src/support/clock.js";
+import { HoldfastError } from "../../src/support/errors.js";
 import { administer, sharedServer, type TestServer } from "./server.js";
 import { newPostgresStore } from "./stores.js";
 import { SEAL, type Told, Waiter } from "./waiter.js";
@@ -224,6 +225,9 @@ function waitingClient() {
       asked.push(/holdfast\.(\w+)/.exec(statement(false).text)?.[1] ?? "");
       return JSON.stringify({ kind: "queued", ticket_id: "t1", ahead: 0, contention: {} });
     },
+    ask: async () => {
+      throw new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+    },
     wakeUps: { isListening: () => true, takeAnswer: () => heard },
   } as unknown as Connection;
   const request = {
@@ -280,6 +284,15 @@ describe("a client that waits", () => {
     hears(`${hash("sha256", `${"x".repeat(43)} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
     expect(await locks.acquire({ ...request, ticketId: "t1" })).toMatchObject({ kind: "queued" });
     expect(asked).toEqual(["take", "take"]);
+  });
+
+  it("gives back, once the server answers again, what it may be given after it left without an answer", async () => {
+    const { locks, asked, request } = waitingClient();
+    await locks.acquire(request);
+    const leaving = locks.leave("t1", request.wants, request.party, null);
+    await expect(leaving).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    await locks.acquire(request);
+    await expect.poll(() => asked).toEqual(["take", "take", "hand_over"]);
   });
 
   it("gives back what it was given while it gave up", async () => {

@@ -173,7 +173,13 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       unknown.left(ticketId);
       const given = offered.get(ticketId);
       offered.delete(ticketId);
-      await connection.ask((again) => leaveCall(ticketId, wants, party, again ? null : report, store));
+      try {
+        await connection.ask((again) => leaveCall(ticketId, wants, party, again ? null : report, store));
+      } catch (error) {
+        // It may be given the key before its place lapses.
+        if (given !== undefined) unknown.add({ ...given.request, ticketId: null });
+        throw error;
+      }
       // From here on it is given nothing. What it was given before goes back.
       if (given !== undefined) await release(refsOfRequest(given.request), party).catch(unlessNotHeld);
     },

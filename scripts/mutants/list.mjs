@@ -1009,9 +1009,9 @@ export const MUTANTS = [
     name: "signal-kept",
     about: "a signal keeps a listener for each wait it was given to",
     file: "src/lease/wait-in-line.ts",
-    find: `this.#attempt.signal?.removeEventListener("abort", this.ring);`,
-    replace: "",
-    tests: { files: ["test/lease/wait-in-line.test.ts"], only: "any longer than the wait" },
+    find: "if (this.#all.size === 0) this.#signal.removeEventListener",
+    replace: "if (this.#all.size < 0) this.#signal.removeEventListener",
+    tests: { files: ["test/lease/wait-in-line.test.ts"], only: "no longer than they do" },
   },
   {
     name: "outcome-of-another-life",

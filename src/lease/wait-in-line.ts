@@ -142,7 +142,7 @@ class Alarm implements Moment {
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt;
-    attempt.signal?.addEventListener("abort", this.ring);
+    if (attempt.signal !== undefined) ringersOf(attempt.signal).add(this.ring);
   }
 
   /** Not at all once the wait is to end, also if that was said while nobody slept. */
@@ -164,9 +164,8 @@ class Alarm implements Moment {
     this.#wakeUp();
   }
 
-  /** A signal made of others, or of a time, is kept for as long as somebody listens. */
   dispose(): void {
-    this.#attempt.signal?.removeEventListener("abort", this.ring);
+    if (this.#attempt.signal !== undefined) ringersOf(this.#attempt.signal).delete(this.ring);
   }
 
   #wakeUp(): void {
@@ -177,6 +176,40 @@ class Alarm implements Moment {
     this.#attempt.looks.forget(this);
     wakeSleeper();
   }
+}
+
+/**
+ * Whom a signal rings: one listener for however many wait with it, since Node warns of the eleventh, and none when nobody
+ * does, since a signal made of others, or of a time, is kept for as long as somebody listens.
+ */
+class Ringers {
+  readonly #signal: AbortSignal;
+  readonly #all = new Set<() => void>();
+  readonly #ring = (): void => {
+    for (const ring of this.#all) ring();
+  };
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  add(ring: () => void): void {
+    if (this.#all.size === 0) this.#signal.addEventListener("abort", this.#ring);
+    this.#all.add(ring);
+  }
+
+  delete(ring: () => void): void {
+    this.#all.delete(ring);
+    if (this.#all.size === 0) this.#signal.removeEventListener("abort", this.#ring);
+  }
+}
+
+const ringers = new WeakMap<AbortSignal, Ringers>();
+
+function ringersOf(signal: AbortSignal): Ringers {
+  const known = ringers.get(signal) ?? new Ringers(signal);
+  ringers.set(signal, known);
+  return known;
 }
 
 function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention): string {

@@ -151,13 +151,15 @@ describe("waiting", () => {
     expect([left, isListening]).toEqual([[null], false]);
   });
 
-  it("LOCK-12: nobody listens to a signal any longer than the wait takes", async () => {
+  it("LOCK-12: one listens to a signal for all that wait with it, and no longer than they do", async () => {
     const { signal } = new AbortController();
-    const { outcome } = start(() => (asked.length < 3 ? queued(0) : granted), { signal });
+    let isFree = false;
+    const all = Array.from({ length: 3 }, () => start(() => (isFree ? granted : queued(0)), { signal }));
     await vi.advanceTimersByTimeAsync(0);
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    isFree = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await outcome).toHaveProperty("grants");
+    for (const { outcome } of all) expect(await outcome).toHaveProperty("grants");
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 

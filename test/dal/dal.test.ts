@@ -137,10 +137,30 @@ describe("FENCE-3: marks in another database", () => {
     await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
-  it("the caller's statements cannot move the marks", async () => {
+  it.each([
+    "DELETE FROM holdfast_fences",
+    "DROP TABLE Holdfast_Fences",
+    "CREATE TEMP TABLE Holdfast_Fences (resource, fencing_token)",
+    "CREATE TEMP VIEW HOLDFAST_fences AS SELECT 'p:a' AS resource, 0 AS fencing_token",
+  ])("the caller's statements cannot move the marks or hide them: %s", async (statement) => {
     await using place = new Place();
     const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
-    const sly = rows.write(alpha, 10, (sql) => sql.rows("DELETE FROM holdfast_fences"), 5_000);
+    const sly = rows.write(alpha, 10, (sql) => sql.rows(statement), 5_000);
+    await expect(sly).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    await rows.install(alpha, 11);
+    const late = rows.write(alpha, 10, () => undefined, 5_000);
+    await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+  });
+
+  it("other names are the caller's, unless a store is in that file", async () => {
+    await using place = new Place();
+    const path = join(place.dir, "app.db");
+    const rows = place.keep(openForeignRows(path));
+    await rows.write(alpha, 10, (sql) => sql.rows("CREATE TABLE jobs (v)"), 5_000);
+    const store = join(place.dir, "store.db");
+    const beside = place.keep(openForeignRows(store));
+    await place.client();
+    const sly = beside.write(alpha, 10, (sql) => sql.rows("DELETE FROM jobs"), 5_000);
     await expect(sly).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 });

@@ -18,12 +18,14 @@ import { assertLocalFileSystem } from "../../support/file-system.js";
 import { sleep } from "../../support/sleep.js";
 import type { ForeignRows } from "../contract.js";
 import { runAtOnce } from "../run-at-once.js";
-import { allowsReading, allowsWriting, Statements } from "./caller-rows.js";
+import { allowsBeside, allowsReading, allowsWriting, MARKS, Statements } from "./caller-rows.js";
 import { Database } from "./database.js";
 import type { Statement } from "./statement.js";
 
 const GIVE_UP_AFTER_MS = 5_000;
 const PAUSE_MS = 2;
+/** Elsewhere than in a store, all names but this one are the caller's: it may have a table of jobs, or of settings. */
+const allowsBesideMarks = allowsBeside(new Set([MARKS]));
 
 export function openForeignRows(place: string): ForeignRows {
   const path = resolvePath(place);
@@ -31,7 +33,7 @@ export function openForeignRows(place: string): ForeignRows {
   const isNew = !existsSync(path);
   const database = new Database(path);
   database.exec(
-    "CREATE TABLE IF NOT EXISTS holdfast_fences (resource TEXT PRIMARY KEY, fencing_token INTEGER NOT NULL) WITHOUT ROWID",
+    `CREATE TABLE IF NOT EXISTS ${MARKS} (resource TEXT PRIMARY KEY, fencing_token INTEGER NOT NULL) WITHOUT ROWID`,
   );
   if (isNew) syncFolder(dirname(path));
   database.opened({ syncs: true });
@@ -41,7 +43,8 @@ export function openForeignRows(place: string): ForeignRows {
     write: (resource, fencingToken, body, limitMs) =>
       inTransaction(database, () => {
         marks.install(resource, fencingToken);
-        return new Statements(database, limitMs, true).run(allowsWriting, (sql) => runAtOnce(body, sql));
+        const allows = marks.isInStore() ? allowsWriting : allowsBesideMarks;
+        return new Statements(database, limitMs, true).run(allows, (sql) => runAtOnce(body, sql));
       }),
     async read(body, snapshot, limitMs) {
       const run = () => new Statements(database, limitMs, false).run(allowsReading, (sql) => runAtOnce(body, sql));
@@ -56,13 +59,20 @@ class Marks {
   readonly #below: Statement;
   readonly #put: Statement;
   readonly #dropBelow: Statement;
+  readonly #store: Statement;
 
   constructor(database: Database) {
     const below = "resource > ?1 || '/' AND resource < ?1 || '0'";
-    this.#at = database.prepare("SELECT fencing_token FROM holdfast_fences WHERE resource = ?");
-    this.#below = database.prepare(`SELECT max(fencing_token) FROM holdfast_fences WHERE ${below}`);
-    this.#put = database.prepare("INSERT OR REPLACE INTO holdfast_fences VALUES (?, ?)");
-    this.#dropBelow = database.prepare(`DELETE FROM holdfast_fences WHERE ${below}`);
+    this.#at = database.prepare(`SELECT fencing_token FROM ${MARKS} WHERE resource = ?`);
+    this.#below = database.prepare(`SELECT max(fencing_token) FROM ${MARKS} WHERE ${below}`);
+    this.#put = database.prepare(`INSERT OR REPLACE INTO ${MARKS} VALUES (?, ?)`);
+    this.#dropBelow = database.prepare(`DELETE FROM ${MARKS} WHERE ${below}`);
+    this.#store = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'dal_locks'");
+  }
+
+  /** Somebody may open a store in this file at any time. */
+  isInStore(): boolean {
+    return this.#store.get() !== undefined;
   }
 
   /** Inside a write transaction. `E_FENCING_MISMATCH` when a higher token was there first. */

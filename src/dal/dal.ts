@@ -3,8 +3,9 @@
  * write lease, and a write is one short transaction in which that lease is checked.
  *
  * In the store's own database the check and the write are one step. In another, an SQLite file or on a PostgreSQL server,
- * the writer's fencing token is left there before its first read, and a write is refused once a higher one is there
- * (`foreign-rows.ts` of both stores).
+ * the fencing token of who writes, or may once it is upgraded, is left there before its first read, and a write is refused
+ * once a higher one is there (`foreign-rows.ts` of both stores). A lease of mode `read` leaves nothing: whoever only reads
+ * needs no right to write there, and may find what a late writer changed meanwhile.
  *
  * Not promised: what a statement touches. The resource is what the caller says it is.
  */
@@ -16,7 +17,7 @@ import { type Key, parseKey } from "../lock/key.js";
 import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
 import { openForeignRows } from "../store/open.js";
 import { withoutPassword } from "../support/without-password.js";
-import { coveringGrant } from "./covering.js";
+import { coveringGrant, tokenToLeave } from "./covering.js";
 import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
 
 export interface DalOptions {
@@ -105,14 +106,15 @@ export class Dal {
     this.close();
   }
 
-  /** A writer's token is left before it reads, so that whatever a predecessor still commits comes before what it sees. */
+  /** A token is left before its holder reads, so that whatever a predecessor still commits comes before what it sees. */
   async #mayRead(lease: Lease, resource: Key): Promise<void> {
     const grant = await coveringGrant(lease, resource, "read");
-    if (this.#foreign === null || grant.mode !== "write") return;
+    if (this.#foreign === null || grant.mode === "read") return;
     const installed = this.#installed.get(lease) ?? new Set();
     this.#installed.set(lease, installed);
     if (installed.has(grant.fencingToken)) return;
-    await this.#foreign.install(grant.resource, grant.fencingToken);
+    if (grant.mode === "write") await this.#foreign.install(grant.resource, grant.fencingToken);
+    else await this.#foreign.raise(grant.resource, await tokenToLeave(lease, grant));
     installed.add(grant.fencingToken);
   }
 }

@@ -137,6 +137,72 @@ describe("FENCE-3: marks in another database", () => {
     await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
+  it("what an upgradeable holder has read, no late writer changes any more", async () => {
+    await using place = new Place();
+    const [holdfast, admin] = [await place.client(), await place.client("admin:ann")];
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const late = await holdfast.acquire("p:a/map:m");
+    await dal.write(late, "p:a/map:m", (sql) => {
+      sql.rows("CREATE TABLE n (n INTEGER)");
+      sql.rows("INSERT INTO n VALUES (100)");
+    });
+    await admin.break("p:a/map:m", { reason: "it was stopped between its check and its transaction" });
+    const next = await admin.acquire("p:a", { mode: "upgradeable" });
+    expect(await dal.query(next, "p:a", "SELECT n FROM n")).toEqual([{ n: 100 }]);
+    const rows = place.keep(openForeignRows(path));
+    const add = rows.write(map, late.fencingToken, (sql) => sql.rows("UPDATE n SET n = n + 1"), 5_000);
+    await expect(add).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await next.upgrade();
+    await dal.write(next, "p:a", (sql) => sql.rows("UPDATE n SET n = 110"));
+    expect(await dal.query(next, "p:a", "SELECT n FROM n")).toEqual([{ n: 110 }]);
+  });
+
+  it("an upgradeable holder that reads does not hinder its own writers below, older or newer than it", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const never = (): never => expect.unreachable("it wrote");
+    const nothing = (): void => undefined;
+    const older = await holdfast.acquire("p:a/map:m");
+    const above = await older.acquire("p:a", { mode: "upgradeable" });
+    const newer = await above.acquire("p:a/map:n");
+    await dal.write(newer, "p:a/map:n", nothing);
+    await dal.read(above, "p:a", nothing);
+    await dal.write(older, "p:a/map:m", nothing);
+    await dal.write(newer, "p:a/map:n", nothing);
+    const late = place.keep(openForeignRows(path)).write(alpha, older.fencingToken - 1, never, 5_000);
+    await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+  });
+
+  it("who only reads leaves no mark, and can be followed by a late writer", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const reader = await holdfast.acquire("p:a", { mode: "read" });
+    await dal.read(reader, "p:a", () => undefined);
+    await place.keep(openForeignRows(path)).write(alpha, reader.fencingToken - 1, () => undefined, 5_000);
+    await reader.release();
+    await dal.read(await holdfast.acquire("p:a"), "p:a", () => undefined);
+  });
+
+  it("a mark that is raised stands beside higher ones below it, and lowers none", async () => {
+    await using place = new Place();
+    const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
+    const write = (resource: Key, token: number): Promise<void> => rows.write(resource, token, () => undefined, 5_000);
+    await rows.install(sketch, 12);
+    await rows.raise(map, 11);
+    await rows.raise(map, 10);
+    await write(sketch, 12);
+    await expect(write(sketch, 11)).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await rows.raise(map, 13);
+    await rows.raise(sketch, 11);
+    await expect(write(sketch, 12)).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await write(sketch, 13);
+  });
+
   it.each([
     "DELETE FROM holdfast_fences",
     "DROP TABLE Holdfast_Fences",

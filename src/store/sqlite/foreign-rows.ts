@@ -2,11 +2,12 @@
  * A database file of the caller's own, apart from the store. The store's grants cannot be checked in its transactions, so
  * writers leave their fencing tokens here, and a token that has been overtaken writes no more:
  *
- *   install   before its first read, a holder writes its token on its resource
+ *   install   before its first read, a holder of write leaves its token on its resource
+ *   raise     so does one of upgradeable, whose own leases may write below it: a higher token stays as it is
  *   write     in the transaction that writes: a higher token on the resource, above or below it refuses
  *
  * So whatever a late writer still commits, its successor has not read yet. A crash leaves the mark or not, and the
- * transaction whole or not. Marks below a new, higher one are removed: the one above them says it all.
+ * transaction whole or not. Marks below a new one that is no lower are removed: the one above them says it all.
  */
 
 import { existsSync } from "node:fs";
@@ -40,6 +41,7 @@ export function openForeignRows(place: string): ForeignRows {
   const marks = new Marks(database);
   return {
     install: (resource, fencingToken) => inTransaction(database, () => marks.install(resource, fencingToken)),
+    raise: (resource, fencingToken) => inTransaction(database, () => marks.raise(resource, fencingToken)),
     write: (resource, fencingToken, body, limitMs) =>
       inTransaction(database, () => {
         marks.install(resource, fencingToken);
@@ -66,7 +68,7 @@ class Marks {
     this.#at = database.prepare(`SELECT fencing_token FROM ${MARKS} WHERE resource = ?`);
     this.#below = database.prepare(`SELECT max(fencing_token) FROM ${MARKS} WHERE ${below}`);
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${MARKS} VALUES (?, ?)`);
-    this.#dropBelow = database.prepare(`DELETE FROM ${MARKS} WHERE ${below}`);
+    this.#dropBelow = database.prepare(`DELETE FROM ${MARKS} WHERE (${below}) AND fencing_token <= ?2`);
     this.#store = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'dal_locks'");
   }
 
@@ -77,19 +79,35 @@ class Marks {
 
   /** Inside a write transaction. `E_FENCING_MISMATCH` when a higher token was there first. */
   install(resource: Key, fencingToken: number): void {
-    const own = Number(this.#at.get(resource)?.[0] ?? 0);
-    const above = ancestorsOf(resource).map((key) => Number(this.#at.get(key)?.[0] ?? 0));
+    const own = this.#tokenAt(resource);
     const below = Number(this.#below.get(resource)?.[0] ?? 0);
-    const highest = Math.max(own, below, ...above);
+    const highest = Math.max(own, below, this.#highestAbove(resource));
     if (highest > fencingToken)
       throw new HoldfastError(
         "E_FENCING_MISMATCH",
         `${resource} was written here under token ${highest}, which is higher than ${fencingToken}`,
         { details: { resource, current: [highest] } },
       );
-    if (own === fencingToken) return;
-    this.#dropBelow.get(resource);
+    if (own !== fencingToken) this.#leave(resource, fencingToken);
+  }
+
+  /** Inside a write transaction. */
+  raise(resource: Key, fencingToken: number): void {
+    if (Math.max(this.#tokenAt(resource), this.#highestAbove(resource)) < fencingToken)
+      this.#leave(resource, fencingToken);
+  }
+
+  #leave(resource: Key, fencingToken: number): void {
+    this.#dropBelow.get(resource, fencingToken);
     this.#put.get(resource, fencingToken);
+  }
+
+  #highestAbove(resource: Key): number {
+    return Math.max(0, ...ancestorsOf(resource).map((key) => this.#tokenAt(key)));
+  }
+
+  #tokenAt(resource: Key): number {
+    return Number(this.#at.get(resource)?.[0] ?? 0);
   }
 }
 

@@ -101,6 +101,52 @@ describe.each(WHERE)("a data access layer on %s", (where) => {
   });
 });
 
+describe("DAL-1: what makes no sense is refused before anything is looked at", () => {
+  const nonsense = (given: unknown): never => given as never;
+
+  it.each([
+    ["options", undefined],
+    ["options", null],
+    ["holdfast", {}],
+    ["holdfast", { holdfast: 5 }],
+  ])("opened without %s", async (field, options) => {
+    const opening = openDal(nonsense(options));
+    await expect(opening).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field } });
+  });
+
+  it.each([5, null, {}])("opened on %j", async (database) => {
+    await using place = new Place();
+    const opening = openDal({ holdfast: await place.client(), database: nonsense(database) });
+    await expect(opening).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "database" } });
+  });
+
+  it("asked without a lease, a function, a statement, values or pages", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const dal = place.keep(await openDal({ holdfast }));
+    const lease = await holdfast.acquire("p:a");
+    const none = nonsense(null);
+    const asked: [string, Promise<unknown>][] = [
+      ["lease", dal.write(none, "p:a", () => undefined)],
+      ["lease", dal.read(nonsense({}), "p:a", () => undefined)],
+      ["lease", dal.pages(none, "p:a", "SELECT 1 AS n", [], { by: "n" }).next()],
+      ["body", dal.write(lease, "p:a", none)],
+      ["body", dal.read(lease, "p:a", none)],
+      ["options", dal.read(lease, "p:a", () => undefined, none)],
+      ["statement", dal.query(lease, "p:a", none)],
+      ["statement", dal.query(lease, "p:a", nonsense(5), [], { limit: 1 })],
+      ["values", dal.query(lease, "p:a", "SELECT ?", none)],
+      ["values", dal.query(lease, "p:a", "SELECT ?", nonsense("5"))],
+      ["page", dal.query(lease, "p:a", "SELECT 1", [], none)],
+      ["paging", dal.pages(lease, "p:a", "SELECT 1", [], nonsense(undefined)).next()],
+      ["paging", dal.pages(lease, "p:a", "SELECT 1", [], none).next()],
+      ["by", dal.pages(lease, "p:a", "SELECT 1", [], nonsense({})).next()],
+    ];
+    for (const [field, answer] of asked)
+      await expect(answer, field).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field } });
+  });
+});
+
 describe("FENCE-3: marks in another database", () => {
   const [alpha, map, sketch, beside] = ["p:a", "p:a/map:m", "p:a/map:m/sketch:s", "p:a/map:n"].map((key) =>
     parseKey(key),

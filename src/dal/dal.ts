@@ -52,6 +52,7 @@ export class Dal {
   readonly #limitMs: number;
   /** Leases whose token is already in the foreign database. */
   readonly #installed = new WeakMap<Lease, Set<number>>();
+  #isClosed = false;
 
   /** @internal Use `openDal`. */
   constructor(foreign: ForeignRows | null, limitMs: number) {
@@ -109,7 +110,10 @@ export class Dal {
     return pagesOf(statement, values, paging, (body) => this.read(lease, resource, body));
   }
 
+  /** What is asked afterwards is `E_INVALID_ARGUMENT`. A second call does nothing. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#foreign?.close();
   }
 
@@ -127,11 +131,20 @@ export class Dal {
     if (grant.mode === "write") await this.#foreign.install(grant.resource, grant.fencingToken);
     else await this.#foreign.raise(grant.resource, await tokenToLeave(lease, grant));
     installed.add(grant.fencingToken);
+    this.#assertOpen();
   }
 
   async #covering(lease: Lease, resource: string, mode: "read" | "write"): Promise<Grant> {
+    this.#assertOpen();
     if (!(lease instanceof Lease)) throw invalidArgument("lease", "what holdfast.acquire gave");
-    return coveringGrant(lease, parseKey(resource), mode);
+    const grant = await coveringGrant(lease, parseKey(resource), mode);
+    this.#assertOpen();
+    return grant;
+  }
+
+  /** Asked again after each wait: it may have been closed meanwhile. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw invalidArgument("dal", "it was closed");
   }
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Dal, openDal } from "../../src/dal/dal.js";
 import type { Holdfast } from "../../src/index.js";
 import { type Key, parseKey } from "../../src/lock/key.js";
+import { Database } from "../../src/store/sqlite/database.js";
 import { openForeignRows } from "../../src/store/sqlite/foreign-rows.js";
 import { Place } from "./place.js";
 
@@ -98,6 +99,37 @@ describe.each(WHERE)("a data access layer on %s", (where) => {
       pages += 1;
     }
     expect([rows, pages]).toEqual([50_000, 3]);
+  });
+
+  it("DAL-1: closed, it refuses what it is asked, and closing it again does nothing", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const lease = await holdfast.acquire("p:a");
+    const dal = await open(place, where, holdfast);
+    {
+      using closing = dal;
+      closing.close();
+    }
+    const never = (): never => expect.unreachable("it ran");
+    const refused = { code: "E_INVALID_ARGUMENT", details: { field: "dal" } };
+    await expect(dal.write(lease, "p:a", never)).rejects.toMatchObject(refused);
+    await expect(dal.read(lease, "p:a", never)).rejects.toMatchObject(refused);
+    await expect(dal.read(lease, "p:a", never, { snapshot: true })).rejects.toMatchObject(refused);
+    await expect(dal.query(lease, "p:a", "SELECT 1")).rejects.toMatchObject(refused);
+    await expect(dal.pages(lease, "p:a", "SELECT 1 AS n", [], { by: "n" }).next()).rejects.toMatchObject(refused);
+    await lease.verify();
+  });
+
+  it("DAL-1: closed while a lease is checked, it reads and writes nothing", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const lease = await holdfast.acquire("p:a");
+    const dal = await open(place, where, holdfast);
+    const never = (): never => expect.unreachable("it ran");
+    const asked = [dal.write(lease, "p:a", never), dal.read(lease, "p:a", never)];
+    dal.close();
+    const refused = { code: "E_INVALID_ARGUMENT", details: { field: "dal" } };
+    for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: refused });
   });
 });
 
@@ -232,6 +264,18 @@ describe("FENCE-3: marks in another database", () => {
     await place.keep(openForeignRows(path)).write(alpha, reader.fencingToken - 1, () => undefined, 5_000);
     await reader.release();
     await dal.read(await holdfast.acquire("p:a"), "p:a", () => undefined);
+  });
+
+  it("whoever waits for another program's transaction is told when the file is closed", async () => {
+    await using place = new Place();
+    const path = join(place.dir, "app.db");
+    const rows = openForeignRows(path);
+    const other = place.keep(new Database(path));
+    expect(other.tryBegin()).toBe(true);
+    const waiting = rows.install(alpha, 10);
+    rows.close();
+    await expect(waiting).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE", message: `${path} was closed` });
+    other.rollBack();
   });
 
   it("a mark that is raised stands beside higher ones below it, and lowers none", async () => {

@@ -116,6 +116,7 @@ async function inTransaction<T>(database: Database, body: () => T): Promise<T> {
     if (performance.now() - startedAt > GIVE_UP_AFTER_MS)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${database.path} locked for 5 s`);
     await sleep(Math.random() * PAUSE_MS);
+    if (!database.isOpen) throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} was closed`);
   }
   try {
     const result = body();

@@ -3,21 +3,24 @@
  * write lease, and a write is one short transaction in which that lease is checked.
  *
  * In the store's own database the check and the write are one step. In another, an SQLite file or on a PostgreSQL server,
- * the writer's fencing token is left there before its first read, and a write is refused once a higher one is there
- * (`foreign-rows.ts` of both stores).
+ * the fencing token of who writes, or may once it is upgraded, is left there before its first read, and a write is refused
+ * once a higher one is there (`foreign-rows.ts` of both stores). A lease of mode `read` leaves nothing: whoever only reads
+ * needs no right to write there, and may find what a late writer changed meanwhile.
  *
  * Not promised: what a statement touches. The resource is what the caller says it is.
  */
 import type { Duration } from "../lease/duration.js";
-import type { Holdfast } from "../lease/holdfast.js";
-import type { Lease } from "../lease/lease.js";
+import { Holdfast } from "../lease/holdfast.js";
+import { Lease } from "../lease/lease.js";
 import { alone, assertOutside, parseLimit, transactionsOf } from "../lease/transaction.js";
-import { type Key, parseKey } from "../lock/key.js";
+import type { Grant } from "../lock/grant.js";
+import { parseKey } from "../lock/key.js";
 import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
 import { openForeignRows } from "../store/open.js";
+import { invalidArgument } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
-import { coveringGrant } from "./covering.js";
-import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
+import { coveringGrant, tokenToLeave } from "./covering.js";
+import { assertObject, type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
 
 export interface DalOptions {
   readonly holdfast: Holdfast;
@@ -32,8 +35,13 @@ export interface ReadOptions {
   readonly snapshot?: boolean;
 }
 
-/** `E_CONFIG` for what is no database, `E_STORE_UNAVAILABLE` for one that cannot be reached. */
-export async function openDal({ holdfast, database, maxTransactionMs }: DalOptions): Promise<Dal> {
+/** `E_CONFIG` for what is no database, `E_STORE_UNAVAILABLE` for one that cannot be reached, `E_INVALID_ARGUMENT`. */
+export async function openDal(options: DalOptions): Promise<Dal> {
+  assertObject(options, "options");
+  const { holdfast, database, maxTransactionMs } = options;
+  if (!(holdfast instanceof Holdfast)) throw invalidArgument("holdfast", "what openHoldfast gave");
+  if (database !== undefined && typeof database !== "string")
+    throw invalidArgument("database", "sqlite:PATH or postgres://…");
   const limitMs = parseLimit(maxTransactionMs);
   const isOwn = database === undefined || withoutPassword(database) === holdfast.storeUrl;
   return new Dal(isOwn ? null : await openForeignRows(database), limitMs);
@@ -44,6 +52,7 @@ export class Dal {
   readonly #limitMs: number;
   /** Leases whose token is already in the foreign database. */
   readonly #installed = new WeakMap<Lease, Set<number>>();
+  #isClosed = false;
 
   /** @internal Use `openDal`. */
   constructor(foreign: ForeignRows | null, limitMs: number) {
@@ -54,7 +63,8 @@ export class Dal {
   /** One transaction under a write lease that covers the resource. `E_LOCK_NOT_HELD` before any statement runs. */
   async write<T>(lease: Lease, resource: string, body: (sql: Sql) => T | Promise<T>): Promise<T> {
     assertOutside();
-    const grant = await coveringGrant(lease, parseKey(resource), "write");
+    assertFunction(body);
+    const grant = await this.#covering(lease, resource, "write");
     const foreign = this.#foreign;
     if (foreign === null) return lease.transaction(body, { maxTransactionMs: this.#limitMs });
     return alone(() => foreign.write(grant.resource, grant.fencingToken, body, this.#limitMs));
@@ -65,10 +75,13 @@ export class Dal {
     lease: Lease,
     resource: string,
     body: (sql: Sql) => T | Promise<T>,
-    { snapshot = false }: ReadOptions = {},
+    options: ReadOptions = {},
   ): Promise<T> {
     assertOutside();
-    await this.#mayRead(lease, parseKey(resource));
+    assertFunction(body);
+    assertObject(options, "options");
+    const { snapshot = false } = options;
+    await this.#mayRead(lease, resource);
     const rows = this.#foreign ?? transactionsOf(lease.seat.store);
     return alone(() => rows.read(body, snapshot, this.#limitMs));
   }
@@ -97,7 +110,10 @@ export class Dal {
     return pagesOf(statement, values, paging, (body) => this.read(lease, resource, body));
   }
 
+  /** What is asked afterwards is `E_INVALID_ARGUMENT`. A second call does nothing. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#foreign?.close();
   }
 
@@ -105,14 +121,33 @@ export class Dal {
     this.close();
   }
 
-  /** A writer's token is left before it reads, so that whatever a predecessor still commits comes before what it sees. */
-  async #mayRead(lease: Lease, resource: Key): Promise<void> {
-    const grant = await coveringGrant(lease, resource, "read");
-    if (this.#foreign === null || grant.mode !== "write") return;
+  /** A token is left before its holder reads, so that whatever a predecessor still commits comes before what it sees. */
+  async #mayRead(lease: Lease, resource: string): Promise<void> {
+    const grant = await this.#covering(lease, resource, "read");
+    if (this.#foreign === null || grant.mode === "read") return;
     const installed = this.#installed.get(lease) ?? new Set();
     this.#installed.set(lease, installed);
     if (installed.has(grant.fencingToken)) return;
-    await this.#foreign.install(grant.resource, grant.fencingToken);
+    if (grant.mode === "write") await this.#foreign.install(grant.resource, grant.fencingToken);
+    else await this.#foreign.raise(grant.resource, await tokenToLeave(lease, grant));
     installed.add(grant.fencingToken);
+    this.#assertOpen();
   }
+
+  async #covering(lease: Lease, resource: string, mode: "read" | "write"): Promise<Grant> {
+    this.#assertOpen();
+    if (!(lease instanceof Lease)) throw invalidArgument("lease", "what holdfast.acquire gave");
+    const grant = await coveringGrant(lease, parseKey(resource), mode);
+    this.#assertOpen();
+    return grant;
+  }
+
+  /** Asked again after each wait: it may have been closed meanwhile. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw invalidArgument("dal", "it was closed");
+  }
+}
+
+function assertFunction(body: unknown): void {
+  if (typeof body !== "function") throw invalidArgument("body", "a function");
 }

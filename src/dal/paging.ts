@@ -32,12 +32,9 @@ export function readAll(sql: Sql, statement: string, values: readonly unknown[])
   });
 }
 
-export function pageOf(
-  sql: Sql,
-  statement: string,
-  values: readonly unknown[],
-  { limit, offset = 0 }: PageOptions,
-): Rows {
+export function pageOf(sql: Sql, statement: string, values: readonly unknown[], page: PageOptions): Rows {
+  assertObject(page, "page");
+  const { limit, offset = 0 } = page;
   assertCount(limit, "limit", 1);
   assertCount(offset, "offset", 0);
   return ask(sql, `SELECT * FROM (${bare(statement)}) AS rows_asked_for LIMIT ${limit} OFFSET ${offset}`, values);
@@ -46,11 +43,13 @@ export function pageOf(
 export async function* pagesOf(
   statement: string,
   values: readonly unknown[],
-  { by, size = DEFAULT_PAGE }: Paging,
+  paging: Paging,
   read: (body: (sql: Sql) => Rows) => Promise<SqlRow[]>,
 ): AsyncGenerator<SqlRow[]> {
+  assertObject(paging, "paging");
+  const { by, size = DEFAULT_PAGE } = paging;
   assertCount(size, "size", 1);
-  if (!COLUMN.test(by)) throw invalidArgument("by", "the name of a column");
+  if (typeof by !== "string" || !COLUMN.test(by)) throw invalidArgument("by", "the name of a column");
   const page = (after: string): string =>
     `SELECT * FROM (${bare(statement)}) AS rows_asked_for ${after} ORDER BY "${by}" LIMIT ${size}`;
   for (let last: unknown; ; ) {
@@ -67,7 +66,13 @@ export async function* pagesOf(
   }
 }
 
+/** An argument that has fields, before they are looked at. */
+export function assertObject(given: object, field: string): void {
+  if (typeof given !== "object" || given === null) throw invalidArgument(field, "an object");
+}
+
 function bare(statement: string): string {
+  if (typeof statement !== "string") throw invalidArgument("statement", "a statement of SQL");
   return statement.trim().replace(/;$/, "");
 }
 
@@ -77,6 +82,7 @@ function assertCount(value: number, field: string, least: number): void {
 }
 
 function ask(sql: Sql, statement: string, values: readonly unknown[]): Rows {
+  if (!Array.isArray(values)) throw invalidArgument("values", "a list");
   return sql.answersAtOnce ? sql.rows(statement, values) : sql.query(statement, values);
 }
 

@@ -34,6 +34,8 @@ export interface Transactions {
 export interface ForeignRows {
   /** Leaves the token of a write grant, before the first read. `E_FENCING_MISMATCH` when a higher one is on, above or below. */
   install(resource: Key, fencingToken: number): Promise<void>;
+  /** Leaves a token, and whatever is higher as it is: for who reads now and may write later. Refused by nobody. */
+  raise(resource: Key, fencingToken: number): Promise<void>;
   /** As `Transactions.write`, with that check in the same transaction. */
   write<T>(resource: Key, fencingToken: number, body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
   read: Transactions["read"];

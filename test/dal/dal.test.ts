@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Dal, openDal } from "../../src/dal/dal.js";
 import type { Holdfast } from "../../src/index.js";
 import { type Key, parseKey } from "../../src/lock/key.js";
+import { Database } from "../../src/store/sqlite/database.js";
 import { openForeignRows } from "../../src/store/sqlite/foreign-rows.js";
 import { Place } from "./place.js";
 
@@ -99,6 +100,83 @@ describe.each(WHERE)("a data access layer on %s", (where) => {
     }
     expect([rows, pages]).toEqual([50_000, 3]);
   });
+
+  it("DAL-1: closed, it refuses what it is asked, and closing it again does nothing", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const lease = await holdfast.acquire("p:a");
+    const dal = await open(place, where, holdfast);
+    {
+      using closing = dal;
+      closing.close();
+    }
+    const never = (): never => expect.unreachable("it ran");
+    const refused = { code: "E_INVALID_ARGUMENT", details: { field: "dal" } };
+    await expect(dal.write(lease, "p:a", never)).rejects.toMatchObject(refused);
+    await expect(dal.read(lease, "p:a", never)).rejects.toMatchObject(refused);
+    await expect(dal.read(lease, "p:a", never, { snapshot: true })).rejects.toMatchObject(refused);
+    await expect(dal.query(lease, "p:a", "SELECT 1")).rejects.toMatchObject(refused);
+    await expect(dal.pages(lease, "p:a", "SELECT 1 AS n", [], { by: "n" }).next()).rejects.toMatchObject(refused);
+    await lease.verify();
+  });
+
+  it("DAL-1: closed while a lease is checked, it reads and writes nothing", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const lease = await holdfast.acquire("p:a");
+    const dal = await open(place, where, holdfast);
+    const never = (): never => expect.unreachable("it ran");
+    const asked = [dal.write(lease, "p:a", never), dal.read(lease, "p:a", never)];
+    dal.close();
+    const refused = { code: "E_INVALID_ARGUMENT", details: { field: "dal" } };
+    for (const answer of await Promise.allSettled(asked)) expect(answer).toMatchObject({ reason: refused });
+  });
+});
+
+describe("DAL-1: what makes no sense is refused before anything is looked at", () => {
+  const nonsense = (given: unknown): never => given as never;
+
+  it.each([
+    ["options", undefined],
+    ["options", null],
+    ["holdfast", {}],
+    ["holdfast", { holdfast: 5 }],
+  ])("opened without %s", async (field, options) => {
+    const opening = openDal(nonsense(options));
+    await expect(opening).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field } });
+  });
+
+  it.each([5, null, {}])("opened on %j", async (database) => {
+    await using place = new Place();
+    const opening = openDal({ holdfast: await place.client(), database: nonsense(database) });
+    await expect(opening).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "database" } });
+  });
+
+  it("asked without a lease, a function, a statement, values or pages", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const dal = place.keep(await openDal({ holdfast }));
+    const lease = await holdfast.acquire("p:a");
+    const none = nonsense(null);
+    const asked: [string, Promise<unknown>][] = [
+      ["lease", dal.write(none, "p:a", () => undefined)],
+      ["lease", dal.read(nonsense({}), "p:a", () => undefined)],
+      ["lease", dal.pages(none, "p:a", "SELECT 1 AS n", [], { by: "n" }).next()],
+      ["body", dal.write(lease, "p:a", none)],
+      ["body", dal.read(lease, "p:a", none)],
+      ["options", dal.read(lease, "p:a", () => undefined, none)],
+      ["statement", dal.query(lease, "p:a", none)],
+      ["statement", dal.query(lease, "p:a", nonsense(5), [], { limit: 1 })],
+      ["values", dal.query(lease, "p:a", "SELECT ?", none)],
+      ["values", dal.query(lease, "p:a", "SELECT ?", nonsense("5"))],
+      ["page", dal.query(lease, "p:a", "SELECT 1", [], none)],
+      ["paging", dal.pages(lease, "p:a", "SELECT 1", [], nonsense(undefined)).next()],
+      ["paging", dal.pages(lease, "p:a", "SELECT 1", [], none).next()],
+      ["by", dal.pages(lease, "p:a", "SELECT 1", [], nonsense({})).next()],
+    ];
+    for (const [field, answer] of asked)
+      await expect(answer, field).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field } });
+  });
 });
 
 describe("FENCE-3: marks in another database", () => {
@@ -137,10 +215,108 @@ describe("FENCE-3: marks in another database", () => {
     await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
-  it("the caller's statements cannot move the marks", async () => {
+  it("what an upgradeable holder has read, no late writer changes any more", async () => {
+    await using place = new Place();
+    const [holdfast, admin] = [await place.client(), await place.client("admin:ann")];
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const late = await holdfast.acquire("p:a/map:m");
+    await dal.write(late, "p:a/map:m", (sql) => {
+      sql.rows("CREATE TABLE n (n INTEGER)");
+      sql.rows("INSERT INTO n VALUES (100)");
+    });
+    await admin.break("p:a/map:m", { reason: "it was stopped between its check and its transaction" });
+    const next = await admin.acquire("p:a", { mode: "upgradeable" });
+    expect(await dal.query(next, "p:a", "SELECT n FROM n")).toEqual([{ n: 100 }]);
+    const rows = place.keep(openForeignRows(path));
+    const add = rows.write(map, late.fencingToken, (sql) => sql.rows("UPDATE n SET n = n + 1"), 5_000);
+    await expect(add).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await next.upgrade();
+    await dal.write(next, "p:a", (sql) => sql.rows("UPDATE n SET n = 110"));
+    expect(await dal.query(next, "p:a", "SELECT n FROM n")).toEqual([{ n: 110 }]);
+  });
+
+  it("an upgradeable holder that reads does not hinder its own writers below, older or newer than it", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const never = (): never => expect.unreachable("it wrote");
+    const nothing = (): void => undefined;
+    const older = await holdfast.acquire("p:a/map:m");
+    const above = await older.acquire("p:a", { mode: "upgradeable" });
+    const newer = await above.acquire("p:a/map:n");
+    await dal.write(newer, "p:a/map:n", nothing);
+    await dal.read(above, "p:a", nothing);
+    await dal.write(older, "p:a/map:m", nothing);
+    await dal.write(newer, "p:a/map:n", nothing);
+    const late = place.keep(openForeignRows(path)).write(alpha, older.fencingToken - 1, never, 5_000);
+    await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+  });
+
+  it("who only reads leaves no mark, and can be followed by a late writer", async () => {
+    await using place = new Place();
+    const holdfast = await place.client();
+    const path = join(place.dir, "app.db");
+    const dal = place.keep(await openDal({ holdfast, database: `sqlite:${path}` }));
+    const reader = await holdfast.acquire("p:a", { mode: "read" });
+    await dal.read(reader, "p:a", () => undefined);
+    await place.keep(openForeignRows(path)).write(alpha, reader.fencingToken - 1, () => undefined, 5_000);
+    await reader.release();
+    await dal.read(await holdfast.acquire("p:a"), "p:a", () => undefined);
+  });
+
+  it("whoever waits for another program's transaction is told when the file is closed", async () => {
+    await using place = new Place();
+    const path = join(place.dir, "app.db");
+    const rows = openForeignRows(path);
+    const other = place.keep(new Database(path));
+    expect(other.tryBegin()).toBe(true);
+    const waiting = rows.install(alpha, 10);
+    rows.close();
+    await expect(waiting).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE", message: `${path} was closed` });
+    other.rollBack();
+  });
+
+  it("a mark that is raised stands beside higher ones below it, and lowers none", async () => {
     await using place = new Place();
     const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
-    const sly = rows.write(alpha, 10, (sql) => sql.rows("DELETE FROM holdfast_fences"), 5_000);
+    const write = (resource: Key, token: number): Promise<void> => rows.write(resource, token, () => undefined, 5_000);
+    await rows.install(sketch, 12);
+    await rows.raise(map, 11);
+    await rows.raise(map, 10);
+    await write(sketch, 12);
+    await expect(write(sketch, 11)).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await rows.raise(map, 13);
+    await rows.raise(sketch, 11);
+    await expect(write(sketch, 12)).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+    await write(sketch, 13);
+  });
+
+  it.each([
+    "DELETE FROM holdfast_fences",
+    "DROP TABLE Holdfast_Fences",
+    "CREATE TEMP TABLE Holdfast_Fences (resource, fencing_token)",
+    "CREATE TEMP VIEW HOLDFAST_fences AS SELECT 'p:a' AS resource, 0 AS fencing_token",
+  ])("the caller's statements cannot move the marks or hide them: %s", async (statement) => {
+    await using place = new Place();
+    const rows = place.keep(openForeignRows(join(place.dir, "app.db")));
+    const sly = rows.write(alpha, 10, (sql) => sql.rows(statement), 5_000);
+    await expect(sly).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    await rows.install(alpha, 11);
+    const late = rows.write(alpha, 10, () => undefined, 5_000);
+    await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
+  });
+
+  it("other names are the caller's, unless a store is in that file", async () => {
+    await using place = new Place();
+    const path = join(place.dir, "app.db");
+    const rows = place.keep(openForeignRows(path));
+    await rows.write(alpha, 10, (sql) => sql.rows("CREATE TABLE jobs (v)"), 5_000);
+    const store = join(place.dir, "store.db");
+    const beside = place.keep(openForeignRows(store));
+    await place.client();
+    const sly = beside.write(alpha, 10, (sql) => sql.rows("DELETE FROM jobs"), 5_000);
     await expect(sly).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 });

@@ -82,6 +82,13 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     "DROP TABLE audit",
     "CREATE INDEX mine ON dal_locks (owner)",
     "CREATE TRIGGER sly BEFORE INSERT ON tickets BEGIN SELECT 1; END",
+    "CREATE TEMP TABLE dal_locks (v)",
+    "CREATE TEMP TABLE Dal_Locks AS SELECT * FROM main.dal_locks WHERE 0",
+    'CREATE TABLE temp."TREES" (v)',
+    "CREATE TEMP VIEW Trees AS SELECT 1",
+    "CREATE VIRTUAL TABLE temp.Tickets USING fts5(v)",
+    "CREATE TEMP TRIGGER sly AFTER INSERT ON main.Trees BEGIN SELECT 1; END",
+    "CREATE TABLE JSON_each (v)",
   ])("refuses a statement that leaves the transaction or touches what is not the caller's: %s", async (statement) => {
     await using place = new Place();
     const lease = await withTable(place);
@@ -91,6 +98,23 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     });
     await expect(trying).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "sql" } });
     expect(await texts(lease)).toEqual([]);
+    await lease.verify();
+  });
+
+  it("refuses to give a temporary table the name of one of ours", async () => {
+    await using place = new Place();
+    const lease = await withTable(place);
+    const renaming = lease.transaction((sql) => {
+      sql.rows("CREATE TEMP TABLE mine AS SELECT * FROM dal_locks WHERE 0");
+      sql.rows("ALTER TABLE mine RENAME TO Dal_Locks");
+    });
+    await expect(renaming).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "sql" } });
+    await lease.verify();
+    await lease.transaction((sql) => {
+      sql.rows("CREATE TEMP TABLE mine AS SELECT value FROM json_each('[1, 2]')");
+      sql.rows("CREATE TABLE kept AS SELECT * FROM mine");
+      sql.rows("ALTER TABLE kept RENAME TO kept_so");
+    });
     await lease.verify();
   });
 

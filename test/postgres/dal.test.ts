@@ -89,6 +89,22 @@ describe("FENCE-3: marks in another PostgreSQL database", { timeout: 240_000 }, 
     await expect(old.write(map, 10, put(2), LIMIT_MS)).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
+  it("a mark that is raised stands beside higher ones below it, lowers none, and stops late writers", async () => {
+    const rows = keep(await openForeignRows(await newDatabase()));
+    const refused = { code: "E_FENCING_MISMATCH" };
+    await rows.install(sketch, 12);
+    await rows.raise(map, 11);
+    await rows.raise(map, 10);
+    await rows.write(sketch, 12, put(1), LIMIT_MS);
+    await expect(rows.write(sketch, 11, put(2), LIMIT_MS)).rejects.toMatchObject(refused);
+    await expect(rows.write(alpha, 10, put(2), LIMIT_MS)).rejects.toMatchObject(refused);
+    await rows.raise(map, 13);
+    await rows.raise(sketch, 11);
+    await expect(rows.write(sketch, 12, put(2), LIMIT_MS)).rejects.toMatchObject(refused);
+    await rows.write(sketch, 13, put(3), LIMIT_MS);
+    expect(await values(rows)).toEqual([1, 3]);
+  });
+
   it("the caller's statements cannot move the marks, leave the transaction or stay in it for too long", async () => {
     const rows = keep(await openForeignRows(await newDatabase()));
     const refused = { code: "E_INVALID_ARGUMENT" };

@@ -25,7 +25,7 @@ async function untilTold(...all: readonly Told[]): Promise<void> {
   while (all.some(({ toldAt }) => toldAt === null)) await sleep(5);
 }
 
-describe("the ends of leases", () => {
+describe("a timer for many moments", () => {
   it("LOCK-6: each is told when its own time is up, in whatever order they came", async () => {
     const endings = new SharedTimer();
     const all = [60, 20, 90, 40].map((ms) => new Told(ms));
@@ -73,6 +73,28 @@ describe("the ends of leases", () => {
     await untilTold(first);
     await sleep(30);
     expect(second.toldAt).toBeNull();
+  });
+
+  it("LOCK-12: of very many at once each is told, and the program gets on in between", async () => {
+    const timer = new SharedTimer();
+    const all = Array.from({ length: 200 }, () => new Told(5));
+    for (const moment of all) timer.watch(moment);
+    const countTold = () => all.filter(({ toldAt }) => toldAt !== null).length;
+    const steps: number[] = [];
+    for (let before = 0; before < all.length; before = countTold()) {
+      await new Promise(setImmediate);
+      steps.push(countTold() - before);
+    }
+    expect(Math.max(...steps)).toBeLessThanOrEqual(20);
+  });
+
+  it("LOCK-12: all are told at once when their workplace closes", () => {
+    const timer = new SharedTimer({ keepsAlive: true });
+    const all = [new Told(600_000), new Told(600_000)];
+    for (const moment of all) timer.watch(moment);
+    timer.ringNow();
+    expect(all.every(({ toldAt }) => toldAt !== null)).toBe(true);
+    timer.close();
   });
 
   it("LOCK-6: nothing is told after the workplace has closed", async () => {

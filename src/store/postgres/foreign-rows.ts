@@ -2,16 +2,17 @@
  * A database of the caller's own, on this server or another, apart from the store. The store's grants cannot be checked in
  * its transactions, so writers leave their fencing tokens here, and a token that has been overtaken writes no more:
  *
- *   install   before its first read, a holder writes its token on its resource
+ *   install   before its first read, a holder of write leaves its token on its resource
+ *   raise     so does one of upgradeable, whose own leases may write below it: a higher token stays as it is
  *   write     in the transaction that writes: a higher token on the resource, above or below it refuses
  *
- * Both hold an advisory lock on the resource and share those above it until they commit. So an installation waits for
+ * All hold an advisory lock on the resource and share those above it until they commit. So an installation waits for
  * whoever writes on, above or below its resource just then, and whatever a late writer still commits, its successor has
  * not read yet. Locks are taken from the top down, one path a transaction: no two wait for each other. A client that stops
  * in the middle is cut off by the server after `limitMs`.
  *
- * Marks below a new, higher one are removed: the one above them says it all. Who may write to the marks' table can move
- * them: they keep honest writers apart.
+ * Marks below a new one that is no lower are removed: the one above them says it all. Who may write to the marks' table can
+ * move them: they keep honest writers apart.
  */
 import { type Key, nodesOf } from "../../lock/key.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
@@ -37,13 +38,15 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
       text: "select nullif(pg_xact_status($1::xid8), 'committed')",
       values: [id],
     }));
+  const beforeReading = (resource: Key, leave: (query: Query) => Promise<void>): Promise<void> =>
+    connection.transaction(async ({ query }) => {
+      await begin(query, resource, WAIT_MS);
+      await leave(query);
+      await query("COMMIT");
+    });
   return {
-    install: (resource, fencingToken) =>
-      connection.transaction(async ({ query }) => {
-        await begin(query, resource, WAIT_MS);
-        await leaveMark(query, resource, fencingToken);
-        await query("COMMIT");
-      }),
+    install: (resource, token) => beforeReading(resource, (query) => leaveMark(query, resource, token)),
+    raise: (resource, token) => beforeReading(resource, (query) => raiseMark(query, resource, token)),
     write: (resource, fencingToken, body, limitMs) =>
       connection.transaction(async (session) => {
         const id = await begin(session.query, resource, Math.ceil(limitMs));
@@ -108,8 +111,23 @@ async function leaveMark(query: Query, resource: Key, fencingToken: number): Pro
       `${resource} was written here under token ${highest}, which is higher than ${fencingToken}`,
       { details: { resource, current: [highest] } },
     );
-  if (Number(row?.own) === fencingToken) return;
-  await query("delete from holdfast_dal.fences where resource > $1 || '/' and resource < $1 || '0'", [resource]);
+  if (Number(row?.own) !== fencingToken) await putMark(query, resource, fencingToken);
+}
+
+async function raiseMark(query: Query, resource: Key, fencingToken: number): Promise<void> {
+  const [row] = await query(
+    "select coalesce(max(fencing_token), 0)::float8 as highest from holdfast_dal.fences where resource = any ($1::text[])",
+    [nodesOf(resource)],
+  );
+  if (Number(row?.highest) < fencingToken) await putMark(query, resource, fencingToken);
+}
+
+async function putMark(query: Query, resource: Key, fencingToken: number): Promise<void> {
+  await query(
+    `delete from holdfast_dal.fences
+     where resource > $1 || '/' and resource < $1 || '0' and fencing_token <= $2`,
+    [resource, fencingToken],
+  );
   await query(
     `insert into holdfast_dal.fences values ($1, $2)
      on conflict (resource) do update set fencing_token = excluded.fencing_token`,

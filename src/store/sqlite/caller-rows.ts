@@ -3,7 +3,7 @@
  * caller's statements run, then all of it commits, synced. Whoever wants to take over needs the same write lock.
  *
  * The caller's statements cannot leave that step: SQLite asks `allowsWriting` about each of them when it is prepared, and
- * those that begin or end a transaction, attach another file, or change a table of ours are refused.
+ * those that begin or end a transaction, attach another file, or change or hide a table of ours are refused.
  */
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { Sql, SqlRow } from "../contract.js";
@@ -13,23 +13,34 @@ import { TABLES } from "./schema.js";
 import type { Body } from "./steps.js";
 
 /** SQLite's numbers for what a statement is about to do. */
-const [PRAGMA, READ, SELECT, TRANSACTION, ATTACH, DETACH, FUNCTION, SAVEPOINT, RECURSIVE] = [
-  19, 20, 21, 22, 24, 25, 31, 32, 33,
+const [PRAGMA, READ, SELECT, TRANSACTION, ATTACH, DETACH, ALTER, FUNCTION, SAVEPOINT, RECURSIVE] = [
+  19, 20, 21, 22, 24, 25, 26, 31, 32, 33,
 ];
 const [ALLOW, DENY] = [0, 1];
 const NOT_AUTHORIZED = 23;
 
-const OWN_TABLES = new Set(["holdfast_fences", ...TABLES]);
+export const MARKS = "holdfast_fences";
+/** A table called `json_each` would hide the function of that name from our statements. */
+const NAMES_IN_A_STORE = new Set([MARKS, "json_each", ...TABLES]);
 const READING = new Set([READ, SELECT, FUNCTION, RECURSIVE]);
 const LEAVING = new Set([PRAGMA, TRANSACTION, ATTACH, DETACH, SAVEPOINT]);
 
 export const allowsReading: Authorizer = (action) => (READING.has(action) ? ALLOW : DENY);
 
-export const allowsWriting: Authorizer = (action, first, second) => {
-  if (READING.has(action)) return ALLOW;
-  const touchesOurs = OWN_TABLES.has(first ?? "") || OWN_TABLES.has(second ?? "");
-  return LEAVING.has(action) || touchesOurs ? DENY : ALLOW;
-};
+/**
+ * Everything inside the step, but for what has one of these names: a temporary table or view would hide the real one from
+ * this connection. SQLite does not tell what a table is renamed to, so temporary ones are not altered.
+ */
+export function allowsBeside(names: ReadonlySet<string>): Authorizer {
+  const isOurs = (name: string | null): boolean => name !== null && names.has(name.toLowerCase());
+  return (action, first, second) => {
+    if (READING.has(action)) return ALLOW;
+    const mayHide = action === ALTER && first === "temp";
+    return LEAVING.has(action) || mayHide || isOurs(first) || isOurs(second) ? DENY : ALLOW;
+  };
+}
+
+export const allowsWriting = allowsBeside(NAMES_IN_A_STORE);
 
 export function createCallerRows(
   database: Database,
@@ -116,7 +127,7 @@ export class Statements implements Sql {
 
   #refused(cause: Error): HoldfastError {
     const what = this.#writes
-      ? "begins or ends a transaction, attaches a file, or changes a table of Holdfast's own"
+      ? "begins or ends a transaction, attaches a file, alters a temporary table, or changes or hides a table of Holdfast's own"
       : "changes something, and only reading is allowed here";
     return new HoldfastError("E_INVALID_ARGUMENT", `sql: the statement ${what}`, { cause, details: { field: "sql" } });
   }

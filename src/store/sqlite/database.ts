@@ -6,6 +6,7 @@ import { codedError, isBusy } from "./error-codes.js";
 import { type DriverStatement, Statement } from "./statement.js";
 
 interface Driver {
+  readonly isOpen: boolean;
   readonly isTransaction: boolean;
   setAuthorizer(allows: Authorizer | null): void;
   exec(sql: string): void;
@@ -144,6 +145,10 @@ export class Database {
       this.#prepared.set(sql, prepared);
     }
     return prepared;
+  }
+
+  get isOpen(): boolean {
+    return this.#driver.isOpen;
   }
 
   get isInTransaction(): boolean {

@@ -2151,8 +2151,8 @@ export const MUTANTS = [
     name: "postgres-handed-trust",
     about: "on PostgreSQL a lease that was given is trusted from when it was heard of",
     file: "src/store/postgres/locks.ts",
-    find: "since: before.askedAt",
-    replace: "since: askedAt",
+    find: "handed !== null ? before.askedAt : askedAt - ageMs(told)",
+    replace: "handed !== null ? askedAt : askedAt - ageMs(told)",
     tests: { files: ["test/postgres/hand-over.test.ts"], only: "trusts it from its last ask on" },
   },
   {

@@ -135,12 +135,14 @@ function parseMetadata(metadata: Metadata | undefined): Metadata {
   if (metadata === undefined) return NO_METADATA;
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
     throw invalidArgument("metadata", "an object of JSON values");
-  let text: string;
+  let text: string | undefined;
   try {
     text = JSON.stringify(metadata);
   } catch (cause) {
     throw invalidArgument("metadata", `cannot be written as JSON (${String(cause)})`);
   }
+  // An object may say of itself that it is something else: a date is text.
+  if (!text?.startsWith("{")) throw invalidArgument("metadata", "an object that is one as JSON too");
   if (Buffer.byteLength(text) > METADATA_BYTES) throw invalidArgument("metadata", "at most 16 KiB as JSON");
   return JSON.parse(text) as Metadata;
 }

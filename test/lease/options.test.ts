@@ -84,4 +84,17 @@ describe("defaults", () => {
     metadata.list.push(2);
     expect(parsed).toEqual({ list: [1], nested: { at: "1970-01-01T00:00:00.000Z" } });
   });
+
+  it.each([
+    [new Date(0)],
+    [new URL("https://example.org")],
+    [{ toJSON: () => [1] }],
+    [{ toJSON: () => null }],
+    [{ toJSON() {} }],
+  ])("LOCK-4: metadata that is no object as JSON is refused: %o", (metadata) => {
+    expect(() => parseAcquire("k", { metadata: metadata as unknown as Record<string, unknown> }, {})).toThrow(
+      expect.objectContaining({ code: "E_INVALID_ARGUMENT", details: { field: "metadata" } }),
+    );
+    expect(parseAcquire("k", { metadata: { toJSON: () => ({ a: 1 }) } }, {}).metadata).toEqual({ a: 1 });
+  });
 });

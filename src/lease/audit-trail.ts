@@ -5,6 +5,7 @@ import { type Key, parseKey, treeOf } from "../lock/key.js";
 import type { AuditVerdict, Reader, Store } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { sleep } from "../support/sleep.js";
+import { checkOptions, parseSignal } from "./options.js";
 
 const PAGE = 500;
 const FOLLOW_EVERY_MS = 100;
@@ -72,8 +73,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
       for (const tree of behind) yield* readChain(tree, positions, filter);
       try {
         await sleep(Math.max(FOLLOW_EVERY_MS, REST * lookedForMs), signal);
-      } catch {
-        return;
+      } catch (error) {
+        if (signal?.aborted) return;
+        throw error;
       }
     }
   }
@@ -157,7 +159,10 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     async verify({ resource } = {}) {
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
-    follow({ signal, fromStart = false, ...filter } = {}) {
+    follow(options = {}) {
+      checkOptions(options);
+      const { signal, fromStart = false, ...filter } = options;
+      parseSignal(signal);
       const start = fromStart ? Promise.resolve(new Map<Key, number>()) : ends();
       start.catch(() => undefined); // It fails with the first entry that is asked for, which may be never.
       return followFrom(start, filter, signal);

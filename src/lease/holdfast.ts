@@ -236,11 +236,13 @@ export class Holdfast {
   }
 
   /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
-  async *watch(key: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
+  async *watch(key: string, options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
+    checkOptions(options);
+    const { signal } = options;
     const resource = parseKey(key);
     const changes = this.audit.follow({
       resource: resource.split("/", 1)[0] ?? resource,
-      ...(signal ? { signal } : {}),
+      ...(signal === undefined ? {} : { signal }),
     });
     yield await this.inspect(resource);
     for await (const entry of changes)

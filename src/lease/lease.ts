@@ -17,7 +17,7 @@ import { HoldfastError, invalidArgument } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
-import { isLoss, notHeld, ranOut } from "./loss.js";
+import { isLoss, notHeld, noting, ranOut } from "./loss.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions } from "./transaction.js";
 import { Trust } from "./trust.js";
@@ -26,6 +26,7 @@ import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 export type LeaseState = "held" | "suspect" | "lost" | "released";
 
 const DONE = Promise.resolve();
+const NOTHING: ReadonlySet<unknown> = new Set();
 
 export class Lease {
   /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
@@ -142,7 +143,8 @@ export class Lease {
   async commit<T>(write: () => T): Promise<T> {
     this.#assertLive();
     this.#assertWriter();
-    return this.#losing(this.#home.store.fence.commit(this.#refs(), write));
+    const thrown = new Set<unknown>();
+    return this.#losing(this.#home.store.fence.commit(this.#refs(), noting(write, thrown)), thrown);
   }
 
   /**
@@ -152,7 +154,8 @@ export class Lease {
   async transaction<T>(body: (sql: Sql) => T | Promise<T>, options: TransactionOptions = {}): Promise<T> {
     this.#assertLive();
     this.#assertWriter();
-    return this.#losing(runTransaction(this.#home.store, this.#refs(), body, options));
+    const thrown = new Set<unknown>();
+    return this.#losing(runTransaction(this.#home.store, this.#refs(), noting(body, thrown), options), thrown);
   }
 
   /** @internal */
@@ -325,12 +328,12 @@ export class Lease {
       );
   }
 
-  /** Passes an answer of the store through, and takes a refusal that means loss for what it is. */
-  async #losing<T>(answer: Promise<T>): Promise<T> {
+  /** Passes an answer of the store through, and takes a refusal that means loss for what it is, unless the caller threw it. */
+  async #losing<T>(answer: Promise<T>, thrown: ReadonlySet<unknown> = NOTHING): Promise<T> {
     try {
       return await answer;
     } catch (error) {
-      if (isLoss(error)) this.#lose(error);
+      if (isLoss(error) && !thrown.has(error)) this.#lose(error);
       throw error;
     }
   }

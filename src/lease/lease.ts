@@ -13,7 +13,7 @@
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import type { Mode } from "../lock/mode.js";
 import type { GrantRef, Presented, Sql } from "../store/contract.js";
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { type HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
@@ -209,18 +209,14 @@ export class Lease {
     this.#letGo();
     this.#state = "released";
     const { store, party, clock } = this.#home;
-    try {
-      await store.locks.release(this.#refs(), party);
-    } catch (error) {
-      const isGone = isLoss(error);
-      if (wasLost && !isGone) this.#state = "lost";
-      else if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
-      else if (!isGone) this.#keepForRelease(error);
-      if (!wasLost || !isGone) throw error;
-    } finally {
-      this.#home.holdings.end(this.#releasing);
-      this.#releasing = DONE;
-    }
+    const refusal = await store.locks.release(this.#refs(), party).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    // First of all: whoever hears below that it is lost may ask for its release again.
+    this.#home.holdings.end(this.#releasing);
+    this.#releasing = DONE;
+    if (refusal !== null) this.#notGivenBack(refusal.error, wasLost);
     this.#home.holdings.settle(this.#first.lockId);
     tell("released", () => ({
       resources: this.keys,
@@ -228,6 +224,15 @@ export class Lease {
       owner: party.owner,
       heldMs: clock().bootMs - this.#startedAt,
     }));
+  }
+
+  /** Throws the refusal, unless all it says is that a lost lease is gone. */
+  #notGivenBack(error: unknown, wasLost: boolean): void {
+    const isGone = isLoss(error);
+    if (wasLost && !isGone) this.#state = "lost";
+    else if (isHoldfastError(error, "E_LOCK_ORDER")) this.#takeBack();
+    else if (!isGone) this.#keepForRelease(error);
+    if (!wasLost || !isGone) throw error;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -281,10 +286,7 @@ export class Lease {
   #lose(error: HoldfastError): void {
     if (!this.#isLive()) return;
     this.#letGo();
-    this.#drift();
-    this.#lostBy = error;
-    this.#controller?.abort(error);
-    tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
+    this.#drift(error);
   }
 
   #letGo(): void {
@@ -295,14 +297,16 @@ export class Lease {
 
   /** The store could not do it: the lease is renewed no more, and may be released again. */
   #keepForRelease(error: unknown): void {
-    this.#drift();
-    this.#lostBy ??= notHeld(`${this.keys.join(", ")} was being released`, {}, error);
+    this.#drift(notHeld(`${this.keys.join(", ")} was being released`, {}, error));
   }
 
   /** Nobody renews it any more, and some of it may be in the store. What is detached outlives this process anyway. */
-  #drift(): void {
+  #drift(error: HoldfastError): void {
     this.#state = "lost";
+    this.#lostBy = error;
     if (!this.#detached) this.#home.holdings.drift(this.#first.lockId);
+    this.#controller?.abort(error);
+    tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
   }
 
   #takeBack(): void {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -231,6 +232,27 @@ describe("release", () => {
     expect(await place.other.tryAcquire("k")).not.toBe(null);
     await pass(10_000);
     expect(place.calls).not.toContain("renew");
+  });
+
+  it("LOCK-8 LIB-1: that could not reach the store is a loss, and is told as one", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+    const { signal } = lease;
+    const told: unknown[] = [];
+    const hear = (message: unknown): void => void told.push(message);
+    subscribe("holdfast:lost", hear);
+    onTestFinished(() => void unsubscribe("holdfast:lost", hear));
+    const again: Promise<void>[] = [];
+    signal.addEventListener("abort", () => {
+      place.failing.clear();
+      again.push(lease.release());
+    });
+    place.failing.set("release", UNAVAILABLE);
+    await expect(lease.release()).rejects.toBe(UNAVAILABLE);
+    expect(signal.reason).toMatchObject({ code: "E_LOCK_NOT_HELD", cause: UNAVAILABLE });
+    expect(told).toEqual([{ resources: ["k"], owner: "agent:tested", code: "E_LOCK_NOT_HELD" }]);
+    expect(again).toHaveLength(1);
+    await Promise.all(again);
+    expect([lease.state, told.length]).toEqual(["released", 1]);
   });
 
   it("LOCK-8: asked for again while it is under way ends with it, and fails with it", async () => {

@@ -102,9 +102,11 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
   }
 
   async function search(
-    { limit = 20, ...filter }: AuditListOptions,
+    options: AuditListOptions,
     onTurn: (searched: number) => Promise<void>,
   ): Promise<readonly AuditEntry[]> {
+    checkOptions(options);
+    const { limit = 20, ...filter } = options;
     checkLimit(limit);
     const heads = await reader.auditHeads();
     const chains = (await treesFor(filter, async () => heads)).map((tree) => new ChainEnd(tree, heads.get(tree) ?? 0));
@@ -143,7 +145,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
         if (seq > (known.get(tree) ?? 0)) for await (const entry of readChain(tree, known, {})) found.push(entry);
       return found;
     },
-    async list({ limit = 1_000, ...filter } = {}) {
+    async list(options = {}) {
+      checkOptions(options);
+      const { limit = 1_000, ...filter } = options;
       checkLimit(limit);
       let found: Placed[] = [];
       for (const tree of await treesFor(filter)) {
@@ -156,7 +160,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     },
     recent: (options = {}) => search(options, () => setImmediate()),
     search,
-    async verify({ resource } = {}) {
+    async verify(options = {}) {
+      checkOptions(options);
+      const { resource } = options;
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
     follow(options = {}) {

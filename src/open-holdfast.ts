@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { type Duration, parseDuration } from "./lease/duration.js";
 import { Holdfast } from "./lease/holdfast.js";
 import { createLoopHeart } from "./lease/loop-heart.js";
-import { parseLease, parseOwner, parseWait } from "./lease/options.js";
+import { checkOptions, parseLease, parseOwner, parseWait } from "./lease/options.js";
 import { createThreadHeart } from "./lease/thread-heart.js";
 import type { Profile } from "./lock/grant.js";
 import { checkSettings, type Settings } from "./lock/settings.js";
@@ -48,6 +48,7 @@ const SOME_TIME = { atLeastMs: 10, atMostMs: 7 * 24 * 3_600_000 };
 
 /** Opens a workspace or a store. `E_INVALID_ARGUMENT`, `E_CONFIG`, `E_IO`, `E_STORE_UNAVAILABLE`, `E_FORMAT_UNSUPPORTED`. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+  checkOptions(options);
   return open(options, false);
 }
 

@@ -5,6 +5,7 @@ import { type Key, parseKey, treeOf } from "../lock/key.js";
 import type { AuditVerdict, Reader, Store } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { sleep } from "../support/sleep.js";
+import { checkOptions, parseSignal } from "./options.js";
 
 const PAGE = 500;
 const FOLLOW_EVERY_MS = 100;
@@ -72,8 +73,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
       for (const tree of behind) yield* readChain(tree, positions, filter);
       try {
         await sleep(Math.max(FOLLOW_EVERY_MS, REST * lookedForMs), signal);
-      } catch {
-        return;
+      } catch (error) {
+        if (signal?.aborted) return;
+        throw error;
       }
     }
   }
@@ -100,9 +102,11 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
   }
 
   async function search(
-    { limit = 20, ...filter }: AuditListOptions,
+    options: AuditListOptions,
     onTurn: (searched: number) => Promise<void>,
   ): Promise<readonly AuditEntry[]> {
+    checkOptions(options);
+    const { limit = 20, ...filter } = options;
     checkLimit(limit);
     const heads = await reader.auditHeads();
     const chains = (await treesFor(filter, async () => heads)).map((tree) => new ChainEnd(tree, heads.get(tree) ?? 0));
@@ -141,7 +145,9 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
         if (seq > (known.get(tree) ?? 0)) for await (const entry of readChain(tree, known, {})) found.push(entry);
       return found;
     },
-    async list({ limit = 1_000, ...filter } = {}) {
+    async list(options = {}) {
+      checkOptions(options);
+      const { limit = 1_000, ...filter } = options;
       checkLimit(limit);
       let found: Placed[] = [];
       for (const tree of await treesFor(filter)) {
@@ -154,11 +160,18 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     },
     recent: (options = {}) => search(options, () => setImmediate()),
     search,
-    async verify({ resource } = {}) {
+    async verify(options = {}) {
+      checkOptions(options);
+      const { resource } = options;
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
-    follow({ signal, fromStart = false, ...filter } = {}) {
-      return followFrom(fromStart ? Promise.resolve(new Map<Key, number>()) : ends(), filter, signal);
+    follow(options = {}) {
+      checkOptions(options);
+      const { signal, fromStart = false, ...filter } = options;
+      parseSignal(signal);
+      const start = fromStart ? Promise.resolve(new Map<Key, number>()) : ends();
+      start.catch(() => undefined); // It fails with the first entry that is asked for, which may be never.
+      return followFrom(start, filter, signal);
     },
   };
 }

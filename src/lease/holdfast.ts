@@ -82,8 +82,7 @@ export class Holdfast {
       get party() {
         return identity.party;
       },
-      acquire: (keys, options, family) =>
-        this.#acquire(parseAcquire(keys, options, facts), family, false, options.within),
+      acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
       newToken,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
@@ -110,7 +109,7 @@ export class Holdfast {
    * `E_INVALID_ARGUMENT`, `E_CONFIG`; the signal's reason when it aborts.
    */
   async acquire(keys: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
-    return await this.#acquire(parseAcquire(keys, options, this.#facts), new Set(), false, options.within);
+    return await this.#acquire(parseAcquire(keys, options, this.#facts), new Set(), false);
   }
 
   /** The lease, or null when it is taken. Does not wait. */
@@ -161,7 +160,7 @@ export class Holdfast {
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
     checkOptions(options);
-    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true, options.within);
+    return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true);
   }
 
   /** Ends what is recoverable on the key and below it. Returns what was ended, perhaps nothing. */
@@ -170,7 +169,8 @@ export class Holdfast {
   }
 
   /** Ends a grant that still looks alive. Only `user` and `admin` owners may; `E_FORBIDDEN`, `E_NOT_FOUND`. */
-  async break(key: string, { reason }: { readonly reason: string }): Promise<readonly GrantRecord[]> {
+  async break(key: string, options: { readonly reason: string }): Promise<readonly GrantRecord[]> {
+    const reason: unknown = options?.reason;
     if (typeof reason !== "string") throw invalidArgument("reason", "a break needs a written reason");
     return this.#end(key, "broken", reason);
   }
@@ -195,8 +195,10 @@ export class Holdfast {
   }
 
   /** Everybody who stands in line, in the whole store, and the grants they wait for, without taking any lock. */
-  async waits({ limit = 1_000 }: WaitsOptions = {}): Promise<Waits> {
+  async waits(options: WaitsOptions = {}): Promise<Waits> {
     this.#assertOpen();
+    checkOptions(options);
+    const { limit = 1_000 } = options;
     checkLimit(limit);
     return waits(this.#home, limit);
   }
@@ -216,6 +218,7 @@ export class Holdfast {
 
   /** What is held, in the order of keys, a page at a time. */
   async list(options: ListOptions = {}): Promise<readonly GrantRecord[]> {
+    checkOptions(options);
     return this.listAs(toRecord, options);
   }
 
@@ -236,11 +239,13 @@ export class Holdfast {
   }
 
   /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
-  async *watch(key: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
+  async *watch(key: string, options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
+    checkOptions(options);
+    const { signal } = options;
     const resource = parseKey(key);
     const changes = this.audit.follow({
       resource: resource.split("/", 1)[0] ?? resource,
-      ...(signal ? { signal } : {}),
+      ...(signal === undefined ? {} : { signal }),
     });
     yield await this.inspect(resource);
     for await (const entry of changes)
@@ -270,14 +275,9 @@ export class Holdfast {
     await this.#facts.store.close(!isAllGivenBack);
   }
 
-  #acquire(
-    parsed: ParsedAcquire,
-    family: LeaseFamily,
-    mustSteal: boolean,
-    within: readonly BorrowedLease[] = [],
-  ): Promise<Lease> {
+  #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
-    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal, within));
+    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal));
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {

@@ -13,11 +13,11 @@
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import type { Mode } from "../lock/mode.js";
 import type { GrantRef, Presented, Sql } from "../store/contract.js";
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { type HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
 import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
-import { isLoss, notHeld, ranOut } from "./loss.js";
+import { isLoss, notHeld, noting, ranOut } from "./loss.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions } from "./transaction.js";
 import { Trust } from "./trust.js";
@@ -26,6 +26,7 @@ import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
 export type LeaseState = "held" | "suspect" | "lost" | "released";
 
 const DONE = Promise.resolve();
+const NOTHING: ReadonlySet<unknown> = new Set();
 
 export class Lease {
   /** The secret that proves these grants are yours. Hand it to a child process to let it borrow the lease. */
@@ -142,7 +143,8 @@ export class Lease {
   async commit<T>(write: () => T): Promise<T> {
     this.#assertLive();
     this.#assertWriter();
-    return this.#losing(this.#home.store.fence.commit(this.#refs(), write));
+    const thrown = new Set<unknown>();
+    return this.#losing(this.#home.store.fence.commit(this.#refs(), noting(write, thrown)), thrown);
   }
 
   /**
@@ -152,7 +154,8 @@ export class Lease {
   async transaction<T>(body: (sql: Sql) => T | Promise<T>, options: TransactionOptions = {}): Promise<T> {
     this.#assertLive();
     this.#assertWriter();
-    return this.#losing(runTransaction(this.#home.store, this.#refs(), body, options));
+    const thrown = new Set<unknown>();
+    return this.#losing(runTransaction(this.#home.store, this.#refs(), noting(body, thrown), options), thrown);
   }
 
   /** @internal */
@@ -206,18 +209,14 @@ export class Lease {
     this.#letGo();
     this.#state = "released";
     const { store, party, clock } = this.#home;
-    try {
-      await store.locks.release(this.#refs(), party);
-    } catch (error) {
-      const isGone = isLoss(error);
-      if (wasLost && !isGone) this.#state = "lost";
-      else if (error instanceof HoldfastError && error.code === "E_LOCK_ORDER") this.#takeBack();
-      else if (!isGone) this.#keepForRelease(error);
-      if (!wasLost || !isGone) throw error;
-    } finally {
-      this.#home.holdings.end(this.#releasing);
-      this.#releasing = DONE;
-    }
+    const refusal = await store.locks.release(this.#refs(), party).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+    // First of all: whoever hears below that it is lost may ask for its release again.
+    this.#home.holdings.end(this.#releasing);
+    this.#releasing = DONE;
+    if (refusal !== null) this.#notGivenBack(refusal.error, wasLost);
     this.#home.holdings.settle(this.#first.lockId);
     tell("released", () => ({
       resources: this.keys,
@@ -225,6 +224,15 @@ export class Lease {
       owner: party.owner,
       heldMs: clock().bootMs - this.#startedAt,
     }));
+  }
+
+  /** Throws the refusal, unless all it says is that a lost lease is gone. */
+  #notGivenBack(error: unknown, wasLost: boolean): void {
+    const isGone = isLoss(error);
+    if (wasLost && !isGone) this.#state = "lost";
+    else if (isHoldfastError(error, "E_LOCK_ORDER")) this.#takeBack();
+    else if (!isGone) this.#keepForRelease(error);
+    if (!wasLost || !isGone) throw error;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -278,10 +286,7 @@ export class Lease {
   #lose(error: HoldfastError): void {
     if (!this.#isLive()) return;
     this.#letGo();
-    this.#drift();
-    this.#lostBy = error;
-    this.#controller?.abort(error);
-    tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
+    this.#drift(error);
   }
 
   #letGo(): void {
@@ -292,14 +297,16 @@ export class Lease {
 
   /** The store could not do it: the lease is renewed no more, and may be released again. */
   #keepForRelease(error: unknown): void {
-    this.#drift();
-    this.#lostBy ??= notHeld(`${this.keys.join(", ")} was being released`, {}, error);
+    this.#drift(notHeld(`${this.keys.join(", ")} was being released`, {}, error));
   }
 
   /** Nobody renews it any more, and some of it may be in the store. What is detached outlives this process anyway. */
-  #drift(): void {
+  #drift(error: HoldfastError): void {
     this.#state = "lost";
+    this.#lostBy = error;
     if (!this.#detached) this.#home.holdings.drift(this.#first.lockId);
+    this.#controller?.abort(error);
+    tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
   }
 
   #takeBack(): void {
@@ -325,12 +332,12 @@ export class Lease {
       );
   }
 
-  /** Passes an answer of the store through, and takes a refusal that means loss for what it is. */
-  async #losing<T>(answer: Promise<T>): Promise<T> {
+  /** Passes an answer of the store through, and takes a refusal that means loss for what it is, unless the caller threw it. */
+  async #losing<T>(answer: Promise<T>, thrown: ReadonlySet<unknown> = NOTHING): Promise<T> {
     try {
       return await answer;
     } catch (error) {
-      if (isLoss(error)) this.#lose(error);
+      if (isLoss(error) && !thrown.has(error)) this.#lose(error);
       throw error;
     }
   }

@@ -22,3 +22,26 @@ export function notHeld(
 ): HoldfastError {
   return new HoldfastError("E_LOCK_NOT_HELD", message, { details, ...(cause === undefined ? {} : { cause }) });
 }
+
+/**
+ * The caller's own function, with what it throws noted: an error from there may tell of another lease, and says nothing of
+ * the one it runs under. To whoever looks at it, it is the same function still.
+ */
+export function noting<Args extends unknown[], Result>(
+  run: (...args: Args) => Result,
+  thrown: Set<unknown>,
+): (...args: Args) => Result {
+  if (typeof run !== "function") return run; // Refused where it would be called.
+  return new Proxy(run, {
+    apply(target, self, args: Args) {
+      try {
+        const result = Reflect.apply(target, self, args);
+        if (result instanceof Promise) result.catch((error: unknown) => thrown.add(error));
+        return result;
+      } catch (error) {
+        thrown.add(error);
+        throw error;
+      }
+    },
+  });
+}

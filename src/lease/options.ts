@@ -48,6 +48,7 @@ export interface ParsedAcquire {
   readonly metadata: Metadata;
   readonly detached: boolean;
   readonly pid: number | null;
+  readonly within: readonly BorrowedLease[];
   readonly presenting: readonly string[];
   readonly keepToken: (token: string) => void;
 }
@@ -76,8 +77,9 @@ export function parseAcquire(
     metadata: parseMetadata(options.metadata),
     detached,
     pid: parsePid(options.pid),
+    within: parseWithin(options.within),
     presenting: parseTokens(options.presenting),
-    keepToken: options.keepToken ?? (() => undefined),
+    keepToken: parseKeepToken(options.keepToken),
   };
 }
 
@@ -135,12 +137,14 @@ function parseMetadata(metadata: Metadata | undefined): Metadata {
   if (metadata === undefined) return NO_METADATA;
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
     throw invalidArgument("metadata", "an object of JSON values");
-  let text: string;
+  let text: string | undefined;
   try {
     text = JSON.stringify(metadata);
   } catch (cause) {
     throw invalidArgument("metadata", `cannot be written as JSON (${String(cause)})`);
   }
+  // An object may say of itself that it is something else: a date is text.
+  if (!text?.startsWith("{")) throw invalidArgument("metadata", "an object that is one as JSON too");
   if (Buffer.byteLength(text) > METADATA_BYTES) throw invalidArgument("metadata", "at most 16 KiB as JSON");
   return JSON.parse(text) as Metadata;
 }
@@ -162,6 +166,17 @@ function parseTokens(tokens: readonly string[] = []): readonly string[] {
   return tokens;
 }
 
+function parseWithin(within: readonly BorrowedLease[] = []): readonly BorrowedLease[] {
+  if (!Array.isArray(within) || within.some((lease) => !Array.isArray(lease?.presented)))
+    throw invalidArgument("within", "a list of borrowed leases");
+  return within;
+}
+
+function parseKeepToken(keepToken: (token: string) => void = () => undefined): (token: string) => void {
+  if (typeof keepToken !== "function") throw invalidArgument("keepToken", "a function");
+  return keepToken;
+}
+
 function flag(value: boolean | undefined, field: string): boolean {
   if (value !== undefined && typeof value !== "boolean") throw invalidArgument(field, "true or false");
   return value ?? false;
@@ -169,6 +184,10 @@ function flag(value: boolean | undefined, field: string): boolean {
 
 export function parseOwner(owner: string, field = "owner"): string {
   if (typeof owner !== "string" || !OWNER.test(owner))
-    throw invalidArgument(field, `${JSON.stringify(owner)} is no agent:…, job:…, service:…, user:… or admin:…`);
+    throw invalidArgument(field, `${shown(owner)} is no agent:…, job:…, service:…, user:… or admin:…`);
   return owner;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : `a value of type ${typeof value}`;
 }

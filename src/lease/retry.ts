@@ -2,6 +2,7 @@
 
 import { HoldfastError, invalidArgument } from "../support/errors.js";
 import { sleep } from "../support/sleep.js";
+import { checkOptions, parseSignal } from "./options.js";
 
 export interface RetryOptions {
   /** Tries in all. Default 3, or `HOLDFAST_RETRY_MAX_ATTEMPTS`; at most 100. */
@@ -20,6 +21,7 @@ const MOST_ATTEMPTS = 100;
  * `E_TOO_MANY_RETRIES` with the count and the last cause when the attempts are used up.
  */
 export async function retry<T>(operation: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  checkOptions(options);
   const attempts = bounded(
     "attempts",
     options.attempts ?? fromEnvironment("HOLDFAST_RETRY_MAX_ATTEMPTS", 3),
@@ -30,6 +32,7 @@ export async function retry<T>(operation: (attempt: number) => Promise<T>, optio
     options.initialDelayMs ?? fromEnvironment("HOLDFAST_RETRY_INITIAL_DELAY_MS", 50),
     LONGEST_DELAY_MS,
   );
+  const signal = parseSignal(options.signal);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await operation(attempt);
@@ -40,7 +43,7 @@ export async function retry<T>(operation: (attempt: number) => Promise<T>, optio
           cause: error,
           details: { ...error.details, attempts: attempt, last_code: error.code },
         });
-      await sleep(Math.random() * Math.min(LONGEST_DELAY_MS, initialMs * FACTOR ** (attempt - 1)), options.signal);
+      await sleep(Math.random() * Math.min(LONGEST_DELAY_MS, initialMs * FACTOR ** (attempt - 1)), signal);
     }
   }
 }

@@ -28,13 +28,13 @@ export async function takeLocks(
   parsed: ParsedAcquire,
   family: LeaseFamily,
   mustSteal: boolean,
-  handedDown: readonly Presenter[],
 ): Promise<Lease> {
   const { home, identity } = place;
   const { store, clock, closing } = home;
   const party = identity.partyFor(parsed);
   const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
-  const within = handedDown.length === 0 ? handedDown : await stillOnRecord(home, handedDown);
+  const within: readonly Presenter[] =
+    parsed.within.length === 0 ? parsed.within : await stillOnRecord(home, parsed.within);
   const { token, hash } = newToken();
   parsed.keepToken(token);
   let askedAt = 0;

@@ -102,8 +102,10 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
     }
     const lease = await holdfast.tryAcquire(key, { ttl, detached: true, metadata: { holder } });
     if (lease === null) return namedIn(await current(key)) === holder ? "again" : null;
+    const { token } = lease;
     const [record] = lease.grants;
-    return record === undefined ? null : { name, holder, token: lease.token, grant: record };
+    await lease.close(); // The grant stays: from here on it is its token's, and nobody here is to watch for its end.
+    return record === undefined ? null : { name, holder, token, grant: record };
   }
 
   return {

@@ -128,6 +128,7 @@ async function commandUnder(
   cwd?: string,
 ): Promise<Course> {
   const { grants, signal } = lease;
+  signal.throwIfAborted(); // Much may have happened since it was acquired: a folder was copied, the machine slept.
   const staged = cwd === undefined ? {} : { HOLDFAST_STAGE: cwd };
   const environment = { ...environmentUnder(lease, env), ...staged };
   const proof = holdfast.commandProof;

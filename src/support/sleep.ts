@@ -9,10 +9,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason);
     };
+    signal?.addEventListener("abort", stop, { once: true });
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);
       resolve();
     }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
   });
 }

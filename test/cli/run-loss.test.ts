@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runCommand } from "../../dist/runtime/run-command.js";
 import { isGone, PATIENTLY, RunScene, tellsOfNobody, until } from "../runtime/run-scene.js";
 
 /** Goes on for ever, and would rather return 0 than be told to end. */
@@ -71,5 +72,29 @@ describe("run whose lease is lost", PATIENTLY, () => {
       expect(await run.ended).toBe(80);
     }
     expect((await holdfast.inspect("k")).state).toBe("free");
+  });
+
+  it("RUN-1 LOCK-6 a command is not started once its lease is lost", async () => {
+    await using scene = new RunScene();
+    const admin = await scene.open({ owner: "admin:test" });
+    const started = scene.path("started");
+    let isLost = false;
+    const running = runCommand({
+      workplace: { store: scene.url },
+      keys: ["k"],
+      acquire: { ttl: "10m" },
+      program: "touch",
+      args: [started],
+      env: scene.env(),
+      linger: false,
+      async around(lease, command) {
+        await admin.break("k", { reason: "test" });
+        await lease.verify().catch(() => undefined);
+        isLost = lease.state === "lost";
+        await command(scene.dir);
+      },
+    });
+    await expect(running).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+    expect([isLost, scene.has("started")]).toEqual([true, false]);
   });
 });

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { createAuditTrail } from "../../src/lease/audit-trail.js";
 import type { AuditEntry } from "../../src/lock/audit.js";
 import type { Key } from "../../src/lock/key.js";
+import { openHoldfast } from "../../src/open-holdfast.js";
 import type { AuditPage, Store } from "../../src/store/contract.js";
+import { HoldfastError } from "../../src/support/errors.js";
 
 /** Chains with an entry a second each, which begin at different times, and how many entries were read of them. */
 function trailOf(chains: number, length: number) {
@@ -49,6 +51,28 @@ describe("the audit trail", () => {
     stop.abort();
     await reading;
     expect([coming, pages()]).toEqual([[], 0]);
+  });
+
+  it("AUDIT-4: following that cannot begin fails when it is read, and ends nothing when it is not", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    const away = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+    const trail = createAuditTrail({ reader: { auditHeads: () => Promise.reject(away) } } as unknown as Store);
+    const following = trail.follow();
+    await sleep(20);
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+    await expect(following[Symbol.asyncIterator]().next()).rejects.toBe(away);
+  });
+
+  it.each([{}, null, "now"])("AUDIT-4 LOCK-12: following until nonsense (%j) is refused", async (nonsense) => {
+    const { trail } = trailOf(1, 1);
+    const signal = nonsense as unknown as AbortSignal;
+    const refusal = { code: "E_INVALID_ARGUMENT", details: { field: "signal" } };
+    expect(() => trail.follow({ signal })).toThrow(expect.objectContaining(refusal));
+    await using holdfast = await openHoldfast({ store: "memory:nonsense", heart: "loop" });
+    await expect(holdfast.watch("k", { signal })[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal);
   });
 
   it("AUDIT-4: the first entries of all chains are found without reading the chains to their ends", async () => {

@@ -1,5 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Lease } from "../../src/lease/lease.js";
+import { noting } from "../../src/lease/loss.js";
+import { openHoldfast } from "../../src/open-holdfast.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { key } from "../lock/samples.js";
 import { openWorkplace, pass, type Workplace } from "./workplace.js";
@@ -168,6 +174,53 @@ describe("heartbeats", () => {
   });
 });
 
+describe("an error of the caller's own", () => {
+  it.each(["E_LOCK_EXPIRED", "E_LOCK_NOT_HELD", "E_FENCING_MISMATCH"] as const)(
+    "LOCK-6 FENCE-2: a write that throws %s of another lease does not lose the one it is under",
+    async (code) => {
+      const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+      const theirs = new HoldfastError(code, "another lease is over");
+      const write = (): void => {
+        throw theirs;
+      };
+      await expect(lease.commit(write)).rejects.toBe(theirs);
+      expect([lease.state, lease.signal.aborted]).toEqual(["held", false]);
+      expect(await lease.commit(() => "written")).toBe("written");
+      const party = { owner: "admin:ann", holderId: "host:ann:1:1", nonce: "ann", proof: { kind: "none" } } as const;
+      await place.locks.end({ resource: key("k"), party, how: "broken", reason: "needed" });
+      await expect(lease.commit(write)).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+      expect(lease.state).toBe("lost");
+    },
+  );
+
+  it("LOCK-6 FENCE-2: nor does a transaction, and a write that promises is refused before it runs", async () => {
+    vi.useRealTimers();
+    const dir = mkdtempSync(join(tmpdir(), "holdfast-lease-"));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    await using holdfast = await openHoldfast({ store: `sqlite:${join(dir, "holdfast.db")}`, heart: "loop" });
+    const lease = await holdfast.acquire("k");
+    const theirs = new HoldfastError("E_LOCK_EXPIRED", "another lease is over");
+    const body = (): void => {
+      throw theirs;
+    };
+    await expect(lease.transaction(body)).rejects.toBe(theirs);
+    expect(lease.state).toBe("held");
+    let hasRun = false;
+    const promising = async (): Promise<void> => {
+      hasRun = true;
+    };
+    await expect(lease.commit(promising)).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
+    expect(hasRun).toBe(false);
+  });
+
+  it("LOCK-6: what a promise of it says is noted as well", async () => {
+    const thrown = new Set<unknown>();
+    const theirs = new HoldfastError("E_LOCK_EXPIRED", "another lease is over");
+    await expect(noting(() => Promise.reject(theirs), thrown)()).rejects.toBe(theirs);
+    expect([...thrown]).toEqual([theirs]);
+  });
+});
+
 describe("release", () => {
   it("LOCK-8: that could not reach the store can be tried again, and nothing renews meanwhile", async () => {
     const lease = await place.holdfast.acquire("k", { ttl: "3s" });
@@ -179,6 +232,27 @@ describe("release", () => {
     expect(await place.other.tryAcquire("k")).not.toBe(null);
     await pass(10_000);
     expect(place.calls).not.toContain("renew");
+  });
+
+  it("LOCK-8 LIB-1: that could not reach the store is a loss, and is told as one", async () => {
+    const lease = await place.holdfast.acquire("k", { ttl: "30s" });
+    const { signal } = lease;
+    const told: unknown[] = [];
+    const hear = (message: unknown): void => void told.push(message);
+    subscribe("holdfast:lost", hear);
+    onTestFinished(() => void unsubscribe("holdfast:lost", hear));
+    const again: Promise<void>[] = [];
+    signal.addEventListener("abort", () => {
+      place.failing.clear();
+      again.push(lease.release());
+    });
+    place.failing.set("release", UNAVAILABLE);
+    await expect(lease.release()).rejects.toBe(UNAVAILABLE);
+    expect(signal.reason).toMatchObject({ code: "E_LOCK_NOT_HELD", cause: UNAVAILABLE });
+    expect(told).toEqual([{ resources: ["k"], owner: "agent:tested", code: "E_LOCK_NOT_HELD" }]);
+    expect(again).toHaveLength(1);
+    await Promise.all(again);
+    expect([lease.state, told.length]).toEqual(["released", 1]);
   });
 
   it("LOCK-8: asked for again while it is under way ends with it, and fails with it", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseDuration, showDuration } from "../../src/lease/duration.js";
-import { parseAcquire, parseWait } from "../../src/lease/options.js";
+import { type AcquireOptions, parseAcquire, parseOwner, parseWait } from "../../src/lease/options.js";
+import { openHoldfast } from "../../src/open-holdfast.js";
 import { fc } from "../fixed-seed.js";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -83,5 +84,57 @@ describe("defaults", () => {
     const parsed = parseAcquire("k", { metadata }, {}).metadata;
     metadata.list.push(2);
     expect(parsed).toEqual({ list: [1], nested: { at: "1970-01-01T00:00:00.000Z" } });
+  });
+
+  it.each([
+    [new Date(0)],
+    [new URL("https://example.org")],
+    [{ toJSON: () => [1] }],
+    [{ toJSON: () => null }],
+    [{ toJSON() {} }],
+  ])("LOCK-4: metadata that is no object as JSON is refused: %o", (metadata) => {
+    expect(() => parseAcquire("k", { metadata: metadata as unknown as Record<string, unknown> }, {})).toThrow(
+      expect.objectContaining({ code: "E_INVALID_ARGUMENT", details: { field: "metadata" } }),
+    );
+    expect(parseAcquire("k", { metadata: { toJSON: () => ({ a: 1 }) } }, {}).metadata).toEqual({ a: 1 });
+  });
+});
+
+describe("nonsense", () => {
+  const refused = (field: string) => expect.objectContaining({ code: "E_INVALID_ARGUMENT", details: { field } });
+
+  it.each(["abc", {}, null, [{}], [null], [undefined], ["k"]])("LOCK-10: %j holds nothing to be within", (within) => {
+    const options = { within } as unknown as AcquireOptions;
+    expect(() => parseAcquire("k", options, {})).toThrow(refused("within"));
+  });
+
+  it.each(["x", 1, null, {}])("LOCK-4: %j keeps no token", (keepToken) => {
+    const options = { keepToken } as unknown as AcquireOptions;
+    expect(() => parseAcquire("k", options, {})).toThrow(refused("keepToken"));
+  });
+
+  it.each([5n, Symbol("ann"), Object.create(null), { toJSON: () => 5n }, null, 1, ""])(
+    "LOCK-4: an owner who is none is refused, whatever it is",
+    (owner) => {
+      expect(() => parseOwner(owner as string)).toThrow(refused("owner"));
+    },
+  );
+
+  it("LIB-1: in place of options it is refused everywhere", async () => {
+    const none = null as never;
+    await expect(openHoldfast(none)).rejects.toEqual(refused("options"));
+    await using holdfast = await openHoldfast({ store: "memory:nonsense-options", heart: "loop" });
+    const { audit } = holdfast;
+    const calls = [
+      () => holdfast.list(none),
+      () => holdfast.waits(none),
+      () => audit.list(none),
+      () => audit.recent(none),
+      () => audit.verify(none),
+    ];
+    for (const call of calls) await expect(call()).rejects.toEqual(refused("options"));
+    const breakIt = (options?: unknown) => holdfast.break("k", options as { reason: string });
+    for (const options of [undefined, null, {}, "please"])
+      await expect(breakIt(options)).rejects.toEqual(refused("reason"));
   });
 });

@@ -113,4 +113,14 @@ describe("retry", () => {
     await vi.runAllTimersAsync();
     await outcome;
   });
+
+  it("LOCK-15: a signal that is none is refused before anything is tried", async () => {
+    const operation = vi.fn(() => Promise.reject(busy));
+    const signal = {} as AbortSignal;
+    await expect(retry(operation, { signal })).rejects.toMatchObject({
+      code: "E_INVALID_ARGUMENT",
+      details: { field: "signal" },
+    });
+    expect(operation).not.toHaveBeenCalled();
+  });
 });

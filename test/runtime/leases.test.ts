@@ -1,10 +1,12 @@
 /** RUN-2: single-run windows by name, each step by a client of its own, as commands and connections come and go. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { createRuntimeLeases, type RuntimeLeases } from "../../src/runtime/leases.js";
+import { openWorkplace, pass } from "../lease/workplace.js";
 import { sharedServer } from "../postgres/server.js";
 import { newPostgresStore } from "../postgres/stores.js";
 
@@ -85,5 +87,26 @@ describe.each(["sqlite", "file", "postgres"])("RUN-2: runtime leases (%s)", { ti
       ]),
     );
     expect(fields).toEqual(["holder", "name", "ttl"]);
+  });
+});
+
+describe("RUN-2: a workplace that took a lease by name", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("LIB-1: tells no loss of it, whether it was released, renewed or left", async () => {
+    const told: unknown[] = [];
+    const hear = (message: unknown): void => void told.push(message);
+    subscribe("holdfast:lost", hear);
+    onTestFinished(() => void unsubscribe("holdfast:lost", hear));
+    const { holdfast } = openWorkplace();
+    const leases = createRuntimeLeases(holdfast);
+    const [released, renewed] = [await leases.acquire("a", "A", "1s"), await leases.acquire("b", "A", "1s")];
+    await leases.acquire("c", "A", "1s");
+    expect(await leases.release("a", "A", released?.token ?? "")).toBe(true);
+    expect(await leases.renew("b", "A", renewed?.token ?? "", "1h")).not.toBeNull();
+    await pass(5_000);
+    expect(told).toEqual([]);
+    expect(await leases.status("b")).toMatchObject({ state: "held", holder: "A" });
   });
 });

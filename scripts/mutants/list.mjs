@@ -34,8 +34,8 @@ export const MUTANTS = [
     name: "borrowed-no-more",
     about: "a borrowed lease that its holder has given back lets others overtake the line",
     file: "src/lease/take-locks.ts",
-    find: "handedDown.length === 0 ?",
-    replace: "handedDown.length >= 0 ?",
+    find: "parsed.within.length === 0 ?",
+    replace: "parsed.within.length >= 0 ?",
     tests: contract("memory", "nobody overtakes the line by what was handed down"),
   },
   {

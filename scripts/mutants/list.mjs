@@ -998,6 +998,22 @@ export const MUTANTS = [
     tests: { files: ["test/store/just-seen.test.ts"], only: "is no reason to refuse" },
   },
   {
+    name: "converted-at-once",
+    about: "two conversions of a lease at the same time, and the answer that comes last is believed",
+    file: "src/lease/lease.ts",
+    find: "const turn = this.#converting.then(convert);",
+    replace: "const turn = convert();",
+    tests: { files: ["test/lease/lease.test.ts"], only: "what the last conversion has made of it" },
+  },
+  {
+    name: "verified-once",
+    about: "a lease that is verified while it is upgraded is taken for lost",
+    file: "src/lease/lease.ts",
+    find: "if (asked === this.#grants) return this.#losing",
+    replace: "if (asked !== null) return this.#losing",
+    tests: { files: ["test/lease/lease.test.ts"], only: "verified by the number it has" },
+  },
+  {
     name: "stopped-trust",
     about: "a renewal that is answered after the release is watched to its end",
     file: "src/lease/trust.ts",

@@ -43,6 +43,8 @@ export class Lease {
   #controller: AbortController | null = null;
   #lostBy: HoldfastError | null = null;
   #releasing: Promise<void> = DONE;
+  /** The last conversion that was asked for. Never fails. */
+  #converting: Promise<void> = DONE;
 
   /** @internal */
   constructor(home: LeaseHome, { grants, token, since, leaseMs, family, within, detached }: LeaseFacts) {
@@ -105,7 +107,7 @@ export class Lease {
 
   /** upgradeable → write, with a new fencing token, when no other reader remains. */
   async upgrade(options: UpgradeOptions = {}): Promise<void> {
-    return this.#home.holdings.track(this.#upgrade(options));
+    return this.#home.holdings.track(this.#inTurn(() => this.#upgrade(options)));
   }
 
   async #upgrade(options: UpgradeOptions): Promise<void> {
@@ -120,15 +122,32 @@ export class Lease {
 
   /** write → read; no writer gets in between, and the fencing token stays. */
   async downgrade(): Promise<void> {
-    this.#assertLive();
-    const { store, party } = this.#home;
-    this.#grants = await this.#losing(store.locks.downgrade(this.#refs(), party));
+    return this.#inTurn(async () => {
+      this.#assertLive();
+      const { store, party } = this.#home;
+      this.#grants = await this.#losing(store.locks.downgrade(this.#refs(), party));
+    });
+  }
+
+  /** One conversion after the other: else the answer that comes last would be believed, whichever was made last. */
+  #inTurn(convert: () => Promise<void>): Promise<void> {
+    const turn = this.#converting.then(convert);
+    this.#converting = turn.catch(() => undefined);
+    return turn;
   }
 
   /** Asks the store whether this lease is still the current one. `E_FENCING_MISMATCH`, `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD`. */
   async verify(): Promise<void> {
     this.#assertLive();
-    await this.#losing(this.ask());
+    const asked = this.#grants;
+    try {
+      await this.ask();
+    } catch (error) {
+      // It may have been converted meanwhile, and have another number.
+      if (isHoldfastError(error, "E_FENCING_MISMATCH")) await this.#converting;
+      if (asked === this.#grants) return this.#losing(Promise.reject(error));
+      await this.verify();
+    }
   }
 
   /** @internal The same question without a word of what this object believes. */

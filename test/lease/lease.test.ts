@@ -8,6 +8,7 @@ import { noting } from "../../src/lease/loss.js";
 import { openHoldfast } from "../../src/open-holdfast.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { key } from "../lock/samples.js";
+import { PARTY } from "../store/acquire-request.js";
 import { openWorkplace, pass, type Workplace } from "./workplace.js";
 
 const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
@@ -51,6 +52,38 @@ describe("trust in a lease", () => {
       await inner.release();
       await outer.release();
     }
+  });
+
+  it("LOCK-9: what is converted twice at the same time is what the last conversion has made of it", async () => {
+    const lease = await place.holdfast.acquire("k", { mode: "upgradeable" });
+    place.slow.set("upgrade", 50);
+    const converted = Promise.all([lease.upgrade(), lease.downgrade()]);
+    await pass(200);
+    await converted;
+    const [grant] = (await place.other.inspect("k")).grants;
+    expect([lease.mode, lease.fencingToken]).toEqual(["read", grant?.fencing_token]);
+    expect(grant?.mode).toBe("read");
+  });
+
+  it("LOCK-9: is verified by the number it has, also while it is converted", async () => {
+    const lease = await place.holdfast.acquire("k", { mode: "upgradeable" });
+    place.slow.set("upgrade", 50);
+    const upgrading = lease.upgrade();
+    await pass(10);
+    const both = Promise.allSettled([upgrading, lease.verify()]);
+    await pass(200);
+    expect((await both).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+    expect(lease.state).toBe("held");
+  });
+
+  it("LOCK-9: what somebody else has ended is lost, also when it was to be converted meanwhile", async () => {
+    const lease = await place.holdfast.acquire("k", { mode: "upgradeable" });
+    const [{ resource, lockId, tokenHash } = { resource: key("k"), lockId: "", tokenHash: "" }] = lease.held;
+    await place.locks.release([{ resource, lockId, tokenHash }], PARTY);
+    const both = Promise.allSettled([lease.upgrade(), lease.verify()]);
+    await pass(200);
+    expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(lease.state).toBe("lost");
   });
 
   it("LOCK-6: one that its workplace could not give back when it closed is told of its end", async () => {

@@ -1065,7 +1065,7 @@ export const MUTANTS = [
     name: "epoch-without-life",
     about: "a crash that leaves the postmaster alive is no new epoch",
     file: "src/store/postgres/sql/11-time.sql",
-    find: " || '.' || coalesce(holdfast.incarnation(), holdfast.incarnate())",
+    find: " || '.' || holdfast.this_life()",
     replace: "",
     tests: { files: ["test/postgres/backend-crash.test.ts"], only: "not said to be there" },
   },

@@ -9,15 +9,19 @@ $$ select to_char(timestamp 'epoch' + ms * interval '1 millisecond', 'YYYY-MM-DD
 create or replace function holdfast.incarnation() returns text language sql stable as
 $$ select i.id from holdfast.incarnation i $$;
 
--- The same, noted by whoever asks first.
+-- Notes it. Who meets another that is just doing the same waits for that one's transaction: only for short ones.
 create or replace function holdfast.incarnate() returns text language plpgsql as $$
 begin
   insert into holdfast.incarnation (id) values (gen_random_uuid()::text) on conflict do nothing;
   return (select i.id from holdfast.incarnation i);
 end $$;
 
+-- The same as incarnation(), noted by whoever asks first.
+create or replace function holdfast.this_life() returns text language sql volatile as
+$$ select coalesce(holdfast.incarnation(), holdfast.incarnate()) $$;
+
 -- What changes when the server is started, restored, failed over to or has crashed: then numbers may have been given out that
 -- this server knows nothing of. Volatile, as what it calls: only so it becomes a part of the statement that calls it.
 create or replace function holdfast.epoch() returns text language sql volatile as
 $$ select substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || 'holdfast.trees'::regclass::oid || '.'
-     || extract(epoch from pg_postmaster_start_time()) || '.' || coalesce(holdfast.incarnation(), holdfast.incarnate()) $$;
+     || extract(epoch from pg_postmaster_start_time()) || '.' || holdfast.this_life() $$;

@@ -12,6 +12,7 @@ begin
   perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
   if lease_ms is not null then perform holdfast.check_duration(lease_ms, 'ttl', 1000, 86400000); end if;
   guards := holdfast.enter(holdfast.trees_of(keys));
+  perform holdfast.this_life(); -- So that it is noted soon after a crash, also where nothing else is done.
   now := holdfast.now_ms();
   list := holdfast.require_all(keys, lock_ids, tokens, now);
   for at in 1 .. cardinality(list) loop

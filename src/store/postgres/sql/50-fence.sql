@@ -62,7 +62,8 @@ begin
   return holdfast.transaction_id();
 end $$;
 
--- The number of this transaction and the life of the server it is a number of: after a crash numbers are given out again.
+-- The number of this transaction and the life of the server it is a number of, if that is noted: after a crash numbers are
+-- given out again. It may be a long transaction, so it is left to short ones to note it.
 create or replace function holdfast.transaction_id() returns text language sql volatile as
 $$ select pg_current_xact_id() || coalesce('@' || holdfast.incarnation(), '') $$;
 

@@ -29,6 +29,7 @@ begin
       profile_names = coalesce(profile_names, '{dal,lease}')
     returning * into st;
   end if;
+  if current_setting('transaction_read_only') = 'off' then perform holdfast.this_life(); end if;
   return json_build_object('store_id', st.store_id, 'levels', to_json(st.levels),
     'profile_prefixes', to_json(st.profile_prefixes), 'profile_names', to_json(st.profile_names));
 end $$;

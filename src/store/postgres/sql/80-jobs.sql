@@ -16,7 +16,7 @@ begin
   perform set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true);
-  return json_build_object('now', holdfast.now_ms(), 'id', holdfast.transaction_id());
+  return json_build_object('now', holdfast.now_ms(), 'id', pg_current_xact_id() || '@' || holdfast.this_life());
 end $$;
 
 create or replace function holdfast.job_time(store uuid default null) returns bigint

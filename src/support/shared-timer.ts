@@ -3,6 +3,7 @@
  * it ends, a waiter is woken before its next look. So the timer is not moved for those: it rings in vain once in a while,
  * which costs less than a timer for each.
  */
+
 /** All that is watched for is looked through when it rings: not more often than this. */
 const APART_MS = 3;
 /** Of many moments at once the others come with the next ring, so that the program gets on in between. */

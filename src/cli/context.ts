@@ -1,6 +1,7 @@
 /** What a command gets, and what it gives back. It prints nothing itself, except for streams. */
+
+import type { Workspace } from "../features/configuration.js";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { Workspace } from "../workspace/find.js";
 import type { Screen } from "./screen.js";
 import type { Value } from "./values.js";
 

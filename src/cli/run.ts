@@ -3,8 +3,9 @@
  * on stdout, whatever happens; a command that streams has written lines of its own instead.
  */
 import { existsSync } from "node:fs";
+import { findWorkspace, type Workspace } from "../features/configuration.js";
 import type { Holdfast } from "../lease/holdfast.js";
-import { findWorkspace, holdfastOptions, storeMark, type Workspace } from "../workspace/find.js";
+import { holdfastOptions, storeMark } from "../workspace/find.js";
 import { type Context, createFlags, type Outcome } from "./context.js";
 import { Interrupted } from "./interrupted.js";
 import { type Parsed, parse } from "./parse.js";

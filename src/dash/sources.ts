@@ -2,11 +2,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type BoardReader, openBoardReader } from "../board/board.js";
+import type { Workspace } from "../features/configuration.js";
 import { type Jobs, openJobs } from "../jobs/index.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
-import { storeMark, type Workspace } from "../workspace/find.js";
+import { storeMark } from "../workspace/find.js";
 import { openWorktrees, type Worktrees } from "../worktree/index.js";
 import { Trail } from "./trail.js";
 

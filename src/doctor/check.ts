@@ -5,9 +5,10 @@
  * To add one: a file in `checks/` exporting a `Check`, its codes in `finding.ts`, its line in `CHECKS` of `examine.ts` and
  * in docs/runbook.md.
  */
+
+import type { Workspace } from "../features/configuration.js";
 import type { Examination, Party, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
-import type { Workspace } from "../workspace/find.js";
 import type { FindingCode } from "./finding.js";
 
 /** What there is to look at. */

@@ -3,12 +3,13 @@
  *
  * A check that fails by itself, because what it looks at cannot be read, is a finding too: nothing stops the others.
  */
+
+import type { Workspace } from "../features/configuration.js";
 import { examineStore, openStore } from "../store/open.js";
 import { createSystemClock } from "../support/clock.js";
 import type { HoldfastError } from "../support/errors.js";
 import { holderIdOf } from "../support/machine.js";
 import { newNonce } from "../support/proof-of-life.js";
-import type { Workspace } from "../workspace/find.js";
 import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
 import { boardFiles } from "./checks/board-files.js";

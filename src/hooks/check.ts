@@ -6,13 +6,14 @@
  */
 import { appendFileSync, lstatSync } from "node:fs";
 import { resolve } from "node:path";
+import { findWorkspace, type Workspace } from "../features/configuration.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
 import { isAroundRoot, pathKeyInside } from "../lock/path-key.js";
 import { openHoldfast } from "../open-holdfast.js";
 import { HoldfastError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
 import { CONFIG_FILE } from "../workspace/config.js";
-import { findWorkspace, holdfastOptions, type Workspace } from "../workspace/find.js";
+import { holdfastOptions } from "../workspace/find.js";
 import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
 import { DIALECTS } from "./dialects/dialect.js";
 import { notUnderstood } from "./fields.js";

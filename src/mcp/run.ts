@@ -1,13 +1,14 @@
 /** One agent's run: its name in the store, what it holds, and what it is doing now. Ends with everything given back. */
 import { join } from "node:path";
 import { type Board, openBoard } from "../board/board.js";
+import type { Workspace } from "../features/configuration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { pathKey } from "../lock/path-key.js";
 import { openHoldfast } from "../open-holdfast.js";
 import { Policies } from "../policy/perform.js";
 import { HoldfastError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
-import { holdfastOptions, type Workspace } from "../workspace/find.js";
+import { holdfastOptions } from "../workspace/find.js";
 import { Holdings } from "./holdings.js";
 
 export class Run {

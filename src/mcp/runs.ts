@@ -4,9 +4,10 @@
  * the first lock opens a run and its handle names it from then on.
  */
 import { randomBytes } from "node:crypto";
+import { findWorkspace, type Workspace } from "../features/configuration.js";
 import { isPerson } from "../lock/owner.js";
 import { HoldfastError, invalidArgument } from "../support/errors.js";
-import { findWorkspace, type Said, type Workspace } from "../workspace/find.js";
+import type { Said } from "../workspace/find.js";
 import { openRun, type Run } from "./run.js";
 
 /** What a tool needs a run for: to look, to hold something new, or for what the run holds already. */

@@ -1,13 +1,13 @@
-/** `holdfast.config.json` beside `.holdfast/`: read whole, checked field by field, and a field nobody knows is refused. */
+/**
+ * Reads `holdfast.config.json` beside `.holdfast/`: the whole file, checked field by field. A field without a check is
+ * refused. Features bring the checks of their own fields: see features/configuration.ts.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type JobSettings, parseJobSettings } from "../jobs/settings.js";
 import type { Duration } from "../lease/duration.js";
 import { parseOwner } from "../lease/options.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings } from "../lock/settings.js";
-import type { Deployment } from "../policy/decide.js";
-import { checkPolicy, type Policy } from "../policy/rule.js";
 import { HoldfastError, ioError } from "../support/errors.js";
 import { withoutByteOrderMark } from "../support/without-byte-order-mark.js";
 
@@ -24,16 +24,13 @@ export interface Config {
   readonly order?: "free" | "strict";
   readonly levels?: readonly string[];
   readonly profiles?: Readonly<Record<string, Profile>>;
-  /** Rules of the workspace's own, beside the shipped ones. */
-  readonly policy?: Policy;
-  readonly deployment?: Deployment;
-  /** Caps of jobs, and how long they are kept; `holdfast init` and each `worker` that starts write them into the store. */
-  readonly jobs?: JobSettings;
-  /** Whether shared worktrees may be restored in place. */
-  readonly sharedInPlace?: boolean;
 }
 
+/** Says what is wrong with the value of a field, or returns null. */
 type Check = (value: unknown) => string | null;
+
+/** A check for each field of a configuration. */
+export type Checks<C> = Readonly<Record<keyof C, Check>>;
 
 const isText: Check = (value) => (typeof value === "string" && value !== "" ? null : "is to be text");
 const isDuration: Check = (value) =>
@@ -41,8 +38,8 @@ const isDuration: Check = (value) =>
     ? null
     : "is to be a duration such as 500ms, 30s, 15m, 2h";
 
-/** One row a field: what is wrong with a value, or null. A new field of the file needs a row here and in `Config`. */
-const FIELDS: Readonly<Record<keyof Config, Check>> = {
+/** One row a field. A new field that is not a feature's needs a row here and in `Config`. */
+const FIELDS: Checks<Config> = {
   store: isText,
   owner: (value) => asChecked(() => parseOwner(value as string)),
   ttl: isDuration,
@@ -56,17 +53,15 @@ const FIELDS: Readonly<Record<keyof Config, Check>> = {
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? asChecked(() => checkSettings({ profiles: value as Readonly<Record<string, Profile>> }))
       : "is to be an object: a profile for each key prefix",
-  policy: (value) => asChecked(() => checkPolicy(value)),
-  deployment: (value) =>
-    value === "single-node" || value === "multi-node" ? null : "is to be single-node or multi-node",
-  jobs: (value) => asChecked(() => parseJobSettings(value)),
-  sharedInPlace: (value) => (typeof value === "boolean" ? null : "is to be true or false"),
 };
 
 export const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];
 
-/** The configuration of a workspace; empty when it has none. `E_CONFIG` naming the field, `E_IO`. */
-export function readConfig(root: string): Config {
+/**
+ * Returns the configuration of a workspace, with the fields of features that `checks` names; empty when there is no file.
+ * Throws `E_CONFIG` naming the field, `E_IO`.
+ */
+export function readConfig<F extends object>(root: string, checks: Checks<F>): Config & Partial<F> {
   const path = join(root, CONFIG_FILE);
   let text: string;
   try {
@@ -75,10 +70,10 @@ export function readConfig(root: string): Config {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw ioError(error, "read", path);
   }
-  return parseConfig(text, path);
+  return parseConfig(text, path, { ...FIELDS, ...checks }) as Config & Partial<F>;
 }
 
-function parseConfig(text: string, path: string): Config {
+function parseConfig(text: string, path: string, checks: Readonly<Record<string, Check>>): object {
   let value: unknown;
   try {
     value = JSON.parse(withoutByteOrderMark(text));
@@ -88,16 +83,17 @@ function parseConfig(text: string, path: string): Config {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw configError(path, null, "is to be a JSON object");
   for (const [field, each] of Object.entries(value)) {
-    const check = Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof Config] : undefined;
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
     if (check === undefined && field !== "$schema")
-      throw configError(path, field, `is no field; the fields are ${CONFIG_FIELDS.join(", ")}`);
+      throw configError(path, field, `is no field; the fields are ${Object.keys(checks).join(", ")}`);
     const problem = check?.(each) ?? null;
     if (problem !== null) throw configError(path, field, problem);
   }
-  return value as Config;
+  return value;
 }
 
-function asChecked(check: () => unknown): string | null {
+/** Makes a check of a parser that throws. */
+export function asChecked(check: () => unknown): string | null {
   try {
     check();
     return null;

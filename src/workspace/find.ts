@@ -13,19 +13,20 @@ import { HoldfastError, ioError } from "../support/errors.js";
 import { HOME } from "../support/home.js";
 import { userName } from "../support/machine.js";
 import { withoutPassword } from "../support/without-password.js";
-import { type Config, readConfig } from "./config.js";
+import { type Checks, type Config, readConfig } from "./config.js";
 
 /** Where a value comes from. */
 type Source = "flag" | "environment" | "config" | "found" | "default";
 
-export interface Workspace {
+/** `F`: the fields that features have in the configuration. */
+export interface FoundWorkspace<F extends object = object> {
   /** Null when a store was named and there is no workspace around. */
   readonly root: string | null;
   readonly store: string;
   /** The store as it is shown: without a password. */
   readonly where: string;
   readonly owner: string;
-  readonly config: Config;
+  readonly config: Config & Partial<F>;
   readonly sources: { readonly root: Source | null; readonly store: Source; readonly owner: Source };
 }
 
@@ -41,10 +42,14 @@ export interface Place {
 }
 
 /** `E_CONFIG` when there is no workspace and no store was named, or one that only a process sees. */
-export function findWorkspace(said: Said, { cwd, env }: Place): Workspace {
+export function findWorkspaceWith<F extends object>(
+  said: Said,
+  { cwd, env }: Place,
+  checks: Checks<F>,
+): FoundWorkspace<F> {
   const named = said.store ?? notEmpty(env.HOLDFAST_STORE);
   const at = rootOf(said, cwd, env, named !== undefined);
-  const config = at === null ? {} : readConfig(at.root);
+  const config: Config & Partial<F> = at === null ? {} : readConfig(at.root, checks);
   const store = requireShared(storeOf(named, cwd, at?.root ?? null, config));
   return {
     root: at?.root ?? null,
@@ -67,7 +72,7 @@ function ownerOf(said: Said, env: NodeJS.ProcessEnv, config: Config): string {
 }
 
 /** What `openHoldfast` needs for this workspace. */
-export function holdfastOptions({ store, owner, config }: Workspace): HoldfastOptions {
+export function holdfastOptions({ store, owner, config }: FoundWorkspace): HoldfastOptions {
   const { store: _store, owner: _owner, ...rest } = config;
   const { $schema: _schema, ...options } = rest as typeof rest & { $schema?: unknown };
   return { ...options, store, owner };

@@ -7,6 +7,7 @@ import { cliPage } from "../../src/cli/page.js";
 import { parse } from "../../src/cli/parse.js";
 import { GLOBAL_FLAGS } from "../../src/cli/row.js";
 import { TABLE } from "../../src/cli/table.js";
+import { FEATURE_FIELDS } from "../../src/features/configuration.js";
 import { CONFIG_FIELDS } from "../../src/workspace/config.js";
 import { page, ROOT } from "../surface/pages.js";
 
@@ -54,7 +55,7 @@ describe("CLI-1: the table of commands", () => {
     expect(TABLE.map((row) => row.name).filter((name) => !told.includes(name))).toEqual([]);
     expect(told.filter((name) => !name.startsWith("--") && !TABLE.some((row) => row.name === name))).toEqual([]);
     const [, fields = ""] = page("docs/cli-intro.md").split(/^\| field /m);
-    expect(firstCells(fields.split("\n\n", 1)[0] ?? "").sort()).toEqual([...CONFIG_FIELDS].sort());
+    expect(firstCells(fields.split("\n\n", 1)[0] ?? "").sort()).toEqual([...CONFIG_FIELDS, ...FEATURE_FIELDS].sort());
   });
 });
 

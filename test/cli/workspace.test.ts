@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findWorkspace } from "../../src/features/configuration.js";
 import { HoldfastError } from "../../src/index.js";
-import { findWorkspace } from "../../src/workspace/find.js";
 import { HAS_TERMINALS } from "../runtime/terminal.js";
 import { openScene, type Scene } from "./command.js";
 

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type DoctorOptions, examine } from "../../src/doctor/examine.js";
+import { findWorkspace } from "../../src/features/configuration.js";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
-import { findWorkspace } from "../../src/workspace/find.js";
 import { makeWorkspace } from "../../src/workspace/make.js";
 
 export const KINDS = ["sqlite", "file"] as const;

@@ -2,8 +2,8 @@
 
 import { serveDash } from "../../dash/serve.js";
 import { openSources } from "../../dash/sources.js";
+import type { Workspace } from "../../features/configuration.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
-import type { Workspace } from "../../workspace/find.js";
 import type { Context, Outcome } from "../context.js";
 import { packageVersion } from "../help.js";
 

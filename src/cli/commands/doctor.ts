@@ -1,8 +1,8 @@
 /** `holdfast doctor`. */
 import { type DoctorReport, examine, reportOfConfig } from "../../doctor/examine.js";
 import type { Finding } from "../../doctor/finding.js";
+import type { Workspace } from "../../features/configuration.js";
 import { ERRORS, isHoldfastError } from "../../support/errors.js";
-import type { Workspace } from "../../workspace/find.js";
 import type { Context, Outcome } from "../context.js";
 import type { Screen } from "../screen.js";
 import { wrap } from "../text.js";

@@ -1,5 +1,5 @@
 /** Help, written from the table: of everything, of a group of commands, of one. */
-import { readFileSync } from "node:fs";
+import { packageVersion } from "../support/version.js";
 import type { Outcome } from "./context.js";
 import type { Parsed } from "./parse.js";
 import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, GROUPS } from "./row.js";
@@ -9,11 +9,6 @@ import { columns, wrap, wrapWords } from "./text.js";
 export function version(): Outcome {
   const version = packageVersion();
   return { data: { version }, text: () => version };
-}
-
-export function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 export function help({ row, command }: Parsed, table: readonly CommandRow[]): Outcome {

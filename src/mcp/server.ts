@@ -1,5 +1,4 @@
 /** The server that clients talk to, of either revision: the list of tools, made once, and calls. */
-import { readFileSync } from "node:fs";
 import {
   CLIENT_INFO_META_KEY,
   type Tool as ListedTool,
@@ -9,6 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { packageVersion } from "../support/version.js";
 import { callTool } from "./call-tool.js";
 import type { Runs } from "./runs.js";
 import { FLAG, OBJECT, TEXT, type Tool } from "./tool.js";
@@ -23,16 +23,13 @@ const INSTRUCTIONS = [
 ].join("\n");
 
 const A_DAY_MS = 24 * 3_600_000;
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
 
 const LISTED: readonly ListedTool[] = TOOLS.map(listing);
 
 export function createServer(runs: Runs): Server {
   const cacheHint = { ttlMs: A_DAY_MS, cacheScope: "public" } as const;
   const server = new Server(
-    { name: "holdfast", version },
+    { name: "holdfast", version: packageVersion() },
     {
       capabilities: { tools: {} },
       instructions: INSTRUCTIONS,

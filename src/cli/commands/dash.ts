@@ -4,8 +4,8 @@ import { serveDash } from "../../dash/serve.js";
 import { openSources } from "../../dash/sources.js";
 import type { Workspace } from "../../features/configuration.js";
 import { HoldfastError, invalidArgument } from "../../support/errors.js";
+import { packageVersion } from "../../support/version.js";
 import type { Context, Outcome } from "../context.js";
-import { packageVersion } from "../help.js";
 
 const DEFAULT_PORT = 4656;
 

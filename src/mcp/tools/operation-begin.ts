@@ -1,6 +1,7 @@
 /** The locks that the policy names for an operation, taken. */
 import * as z from "zod";
-import type { Policies, Scope } from "../../policy/index.js";
+import type { Scope } from "../../policy/decide.js";
+import type { Policies } from "../../policy/perform.js";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
 import { DEFAULT_TTL_S, defineTool, ttlS, waitS } from "../tool.js";
 import { tellingOfTheWait } from "../waiting.js";

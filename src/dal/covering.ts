@@ -1,9 +1,10 @@
 /** Which grant of a lease lets its holder at a resource. */
+
+import type { ListPage } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import { notHeld } from "../lease/loss.js";
 import type { Grant } from "../lock/grant.js";
 import { isWithin, type Key } from "../lock/key.js";
-import type { ListPage } from "../store/contract.js";
 
 const PAGE = 1_000;
 

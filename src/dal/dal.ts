@@ -11,12 +11,12 @@
  */
 import type { Duration } from "../lease/duration.js";
 import { Holdfast } from "../lease/holdfast.js";
+import type { ForeignRows, Sql, SqlRow } from "../lease/kernel.js";
+import { openForeignRows } from "../lease/kernel.js";
 import { Lease } from "../lease/lease.js";
 import { alone, assertOutside, parseLimit, transactionsOf } from "../lease/transaction.js";
 import type { Grant } from "../lock/grant.js";
 import { parseKey } from "../lock/key.js";
-import type { ForeignRows, Sql, SqlRow } from "../store/contract.js";
-import { openForeignRows } from "../store/open.js";
 import { invalidArgument } from "../support/errors.js";
 import { withoutPassword } from "../support/without-password.js";
 import { coveringGrant, tokenToLeave } from "./covering.js";

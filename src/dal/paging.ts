@@ -1,6 +1,6 @@
 /** Reading many rows without holding anything for long: limits on what is asked for at once, and pages by a column. */
 
-import type { Sql, SqlRow } from "../store/contract.js";
+import type { Sql, SqlRow } from "../lease/kernel.js";
 import { invalidArgument } from "../support/errors.js";
 
 /** The most rows a statement may give without a page being asked for. */

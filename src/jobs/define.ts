@@ -2,10 +2,10 @@
 
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import { type Duration, parseDuration } from "../lease/duration.js";
+import type { Sql } from "../lease/kernel.js";
 import type { Profile } from "../lock/grant.js";
 import { MAX_KEYS, parseKey } from "../lock/key.js";
 import { MODES } from "../lock/mode.js";
-import type { Sql } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { asJson } from "./as-json.js";
 import { parseCap } from "./cap-names.js";

@@ -2,7 +2,7 @@
  * Adding a job inside a transaction of the caller's: there with its rows, or not at all. Only the job's row is written, in
  * no flow yet, so that a transaction that stays open holds no worker up. The next turn lines it up and puts it on record.
  */
-import type { Sql, SqlRow } from "../store/contract.js";
+import type { Sql, SqlRow } from "../lease/kernel.js";
 import { invalidArgument } from "../support/errors.js";
 import type { NewJob } from "./model.js";
 import { rowOf, startOn } from "./steps/enqueue.js";

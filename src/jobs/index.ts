@@ -1,6 +1,6 @@
 /** Jobs with exact caps, fair between projects, fenced to the end: `holdfast/jobs`. */
 export type { BorrowedLease } from "../lease/borrowed-lease.js";
-export type { Sql } from "../store/contract.js";
+export type { Sql } from "../lease/kernel.js";
 export type { Caps } from "./cap-names.js";
 export type { CommandResult } from "./children/run-command.js";
 export type { ChildHandler, ChildRunTools, EnqueueOptions, JobHandler, KindOptions, RunTools } from "./define.js";

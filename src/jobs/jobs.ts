@@ -1,9 +1,9 @@
 /** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
 import type { Holdfast } from "../lease/holdfast.js";
+import type { Script, Scripts, Sql } from "../lease/kernel.js";
 import type { LeaseHome } from "../lease/lease-home.js";
 import { parseKey } from "../lock/key.js";
 import { profileOf } from "../lock/settings.js";
-import type { Script, Scripts, Sql } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { sleep } from "../support/sleep.js";
 import { type Caps, parseCaps } from "./cap-names.js";

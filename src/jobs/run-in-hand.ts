@@ -3,8 +3,8 @@
  * reached is asked again as long as the slot may still be ours; after that it is given on by itself.
  */
 import { createBorrowedLease } from "../lease/borrowed-lease.js";
+import type { Scripts, Sql } from "../lease/kernel.js";
 import type { LeaseHome } from "../lease/lease-home.js";
-import type { Scripts, Sql } from "../store/contract.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import type { Keeper } from "../support/keeper.js";
 import { sleep } from "../support/sleep.js";

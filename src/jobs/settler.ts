@@ -4,7 +4,7 @@
  * another. One that writes rows of the caller's own goes alone: its statements must not be made again because of somebody
  * else.
  */
-import type { Party, Scripts } from "../store/contract.js";
+import type { Party, Scripts } from "../lease/kernel.js";
 import { isHoldfastError } from "../support/errors.js";
 import { round } from "./steps/round.js";
 import { type Settlement, settle, settleAll } from "./steps/settle.js";

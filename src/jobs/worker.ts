@@ -8,8 +8,8 @@
  */
 import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../lease/duration.js";
+import type { Scripts } from "../lease/kernel.js";
 import type { LeaseHome } from "../lease/lease-home.js";
-import type { Scripts } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { Keeper } from "../support/keeper.js";
 import { newLeaseToken } from "../support/lease-token.js";

@@ -6,7 +6,7 @@
 import { lstatSync } from "node:fs";
 import { uptime } from "node:os";
 import { dirname, join } from "node:path";
-import type { Manifests } from "../store/contract.js";
+import type { Manifests } from "../lease/kernel.js";
 import { entriesIn } from "../support/entries-in.js";
 import { removeTree } from "../support/remove-tree.js";
 import { manifestsHere } from "./manifests-here.js";

@@ -1,5 +1,5 @@
+import type { ManifestPage, Manifests } from "../lease/kernel.js";
 import type { Manifest } from "../lock/manifest.js";
-import type { ManifestPage, Manifests } from "../store/contract.js";
 import { isHere } from "../support/target-mark.js";
 
 const PAGE = 1_000;

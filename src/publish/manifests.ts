@@ -3,6 +3,7 @@ import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
+import type { Manifests } from "../lease/kernel.js";
 import {
   lastCommitted,
   type Manifest,
@@ -10,7 +11,6 @@ import {
   type ManifestRecord,
   toManifestRecord,
 } from "../lock/manifest.js";
-import type { Manifests } from "../store/contract.js";
 import { invalidArgument } from "../support/errors.js";
 import { sumOf } from "./file-work.js";
 import { manifestsHere } from "./manifests-here.js";

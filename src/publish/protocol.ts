@@ -45,9 +45,10 @@
  * folder once, or link to it by a version); that a reader deep in the old tree finds files it has not opened yet; that
  * programs which write into the target without holding the key are kept out.
  */
+
+import type { ManifestDraft } from "../lease/kernel.js";
 import type { Manifest } from "../lock/manifest.js";
 import { toManifestRecord } from "../lock/manifest.js";
-import type { ManifestDraft } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { leftoversOf } from "../support/exchange.js";
 import { noteGone } from "../support/left-behind.js";

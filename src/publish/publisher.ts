@@ -1,9 +1,9 @@
 /** Who publishes: a lease in hand, a borrowed one, or a workplace and a key that is then taken for the time of it. */
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import type { GrantRef, Manifests, Party } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import type { Key } from "../lock/key.js";
-import type { GrantRef, Manifests, Party } from "../store/contract.js";
 import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { PublishOptions } from "./options.js";
 

@@ -1,7 +1,7 @@
 /** What crashes of publishers left, for those who look after a workspace. Looking changes nothing. */
 import type { Holdfast } from "../lease/holdfast.js";
+import type { Manifests, Party, Reader, Store } from "../lease/kernel.js";
 import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
-import type { Manifests, Party, Reader, Store } from "../store/contract.js";
 import { leftoversOf, placeAt } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
 import { manifestsHere } from "./manifests-here.js";

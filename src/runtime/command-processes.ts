@@ -16,7 +16,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CommandProof } from "../store/contract.js";
+import type { CommandProof } from "../lease/kernel.js";
 import { exists, hasLocked, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "../support/process-table.js";
 
 /** How a command ended. */

@@ -9,11 +9,11 @@
  */
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import type { NamedLeases } from "../lease/kernel.js";
 import { parseLease } from "../lease/options.js";
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
-import type { NamedLeases } from "../store/contract.js";
 import { invalidArgument, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 

@@ -1,6 +1,7 @@
 /** How a script asks: one line each, so that the steps read like what they do. */
+
+import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../lease/kernel.js";
 import type { Key } from "../../lock/key.js";
-import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../store/contract.js";
 import { JOBS_TREE } from "../model.js";
 
 export function* rows<R>(sql: string, ...values: readonly unknown[]): Script<R[]> {

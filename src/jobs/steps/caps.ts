@@ -1,5 +1,5 @@
 /** Caps and weights, kept in the store so that everybody obeys the same, and a change takes effect at the next start. */
-import type { Party, Script } from "../../store/contract.js";
+import type { Party, Script } from "../../lease/kernel.js";
 import { type Caps, GATES } from "../cap-names.js";
 import { rows, tell } from "./ask.js";
 import { type Project, projectOf, refresh } from "./flows.js";

@@ -1,5 +1,5 @@
 /** Adding a job: one row, its flow told of it, and an entry. A unique key that is still in use gives the job that has it. */
-import type { Party, Script } from "../../store/contract.js";
+import type { Party, Script } from "../../lease/kernel.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { JobRecord, NewJob } from "../model.js";
 import { express, mayAdd, one, rows, tell, the, time } from "./ask.js";

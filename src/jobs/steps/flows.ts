@@ -6,7 +6,7 @@
  * Fairness is start-time fair queueing over projects: `vt` is the time a project was served, by its weight. The ready flow
  * with the least goes first. A project that was idle begins at the clock, so that it neither owes nor is owed anything.
  */
-import type { Script } from "../../store/contract.js";
+import type { Script } from "../../lease/kernel.js";
 import { express, one, rows, the } from "./ask.js";
 
 export interface Project {

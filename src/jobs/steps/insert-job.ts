@@ -1,5 +1,5 @@
 /** The row of a new job. */
-import type { Script } from "../../store/contract.js";
+import type { Script } from "../../lease/kernel.js";
 import { the } from "./ask.js";
 import type { JobRow } from "./job-row.js";
 

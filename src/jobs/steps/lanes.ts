@@ -2,7 +2,7 @@
  * What goes on just now, project by project. Every question has a bound, so that looking costs the same however many jobs
  * wait: beyond it a number is only known to be at least that.
  */
-import type { Script } from "../../store/contract.js";
+import type { Script } from "../../lease/kernel.js";
 import type { JobRecord } from "../model.js";
 import { rows } from "./ask.js";
 import { type Flow, type Project, projectOf } from "./flows.js";

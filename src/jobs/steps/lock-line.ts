@@ -6,9 +6,10 @@
  *
  * When to ask is told by the clock that only goes forward, so that a change of the calendar delays nobody.
  */
+
+import type { Answer, Party, Script, StepTime } from "../../lease/kernel.js";
 import type { Want } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
-import type { Answer, Party, Script, StepTime } from "../../store/contract.js";
 import type { JobLock } from "../model.js";
 import { one, rows, tell } from "./ask.js";
 import { refresh } from "./flows.js";

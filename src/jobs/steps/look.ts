@@ -1,5 +1,5 @@
 /** Looking at jobs. */
-import type { Script, StepTime } from "../../store/contract.js";
+import type { Script, StepTime } from "../../lease/kernel.js";
 import type { JobRecord, JobState } from "../model.js";
 import { one, rows, time } from "./ask.js";
 import { type JobRow, toJob } from "./job-row.js";

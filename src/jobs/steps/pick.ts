@@ -3,7 +3,7 @@
  * the ready flows this worker can run. The number of seeks depends on how many sets of needs the worker meets, not on how
  * many jobs or projects wait.
  */
-import type { Script } from "../../store/contract.js";
+import type { Script } from "../../lease/kernel.js";
 import { CLASSES } from "../model.js";
 import { one, rows, the } from "./ask.js";
 import { type Flow, hasRoom, hasRoomForMaps, projectOf, refresh } from "./flows.js";

@@ -1,5 +1,5 @@
 /** How long jobs are kept when they are over, so that nothing grows with history. What is taken away is on record. */
-import type { Party, Script } from "../../store/contract.js";
+import type { Party, Script } from "../../lease/kernel.js";
 import { END_STATES, type EndState } from "../keep.js";
 import { one, rows, tell, time } from "./ask.js";
 

@@ -1,5 +1,5 @@
 /** Settling and a turn as one call, where the store can do that: as far as jobs without locks go. */
-import type { Party, Script } from "../../store/contract.js";
+import type { Party, Script } from "../../lease/kernel.js";
 import { hashLeaseToken } from "../../support/lease-token.js";
 import type { JobRun } from "../model.js";
 import { express } from "./ask.js";

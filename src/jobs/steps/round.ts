@@ -1,5 +1,5 @@
 /** A round of a worker: what is over is settled and a turn is taken, in one step. */
-import type { Party, Script } from "../../store/contract.js";
+import type { Party, Script } from "../../lease/kernel.js";
 import { quickRound } from "./quick-round.js";
 import { type Settlement, settleRest } from "./settle.js";
 import { restOfTurn, type Turn, type TurnOf, turn } from "./turn.js";

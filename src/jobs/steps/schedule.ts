@@ -8,7 +8,7 @@
  * somebody's transaction adds one of that name, nobody knows yet: the schedule is looked at again by the next turn.
  */
 import { Cron } from "croner";
-import type { Party, Script, StepTime } from "../../store/contract.js";
+import type { Party, Script, StepTime } from "../../lease/kernel.js";
 import { invalidArgument } from "../../support/errors.js";
 import { mayAdd, one, rows, tell, the } from "./ask.js";
 import { flowFor, refresh } from "./flows.js";

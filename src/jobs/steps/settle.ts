@@ -1,5 +1,5 @@
 /** What a worker does with the runs in its hands: keeping them, and settling them. */
-import type { Party, Script, Sql } from "../../store/contract.js";
+import type { Party, Script, Sql } from "../../lease/kernel.js";
 import { isHoldfastError } from "../../support/errors.js";
 import { express, one, releaseLocks, rows, tell, time } from "./ask.js";
 import { quickRound, type Told } from "./quick-round.js";

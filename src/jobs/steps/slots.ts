@@ -3,7 +3,7 @@
  * deletes the slot *by job and number* and only then counts back. So nothing is counted back twice, and a run that was
  * presumed dead and comes back finds no slot of its own and changes nothing.
  */
-import type { GrantRef, Party, Script } from "../../store/contract.js";
+import type { GrantRef, Party, Script } from "../../lease/kernel.js";
 import { one, releaseLocks, rows, tell, the, time } from "./ask.js";
 import { refresh } from "./flows.js";
 import type { JobRow } from "./job-row.js";

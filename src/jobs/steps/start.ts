@@ -1,5 +1,5 @@
 /** Starting a job: its locks, all or none and without waiting; then its number, its slot, and everything counted. */
-import type { AcquireRequest, Answer, Party, Script, StepTime } from "../../store/contract.js";
+import type { AcquireRequest, Answer, Party, Script, StepTime } from "../../lease/kernel.js";
 import { HoldfastError } from "../../support/errors.js";
 import { hashLeaseToken } from "../../support/lease-token.js";
 import type { JobRun } from "../model.js";

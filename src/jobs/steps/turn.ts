@@ -6,7 +6,7 @@
  * back when their lease is over.
  */
 import { randomUUID } from "node:crypto";
-import type { Party, Script, StepTime } from "../../store/contract.js";
+import type { Party, Script, StepTime } from "../../lease/kernel.js";
 import { isHoldfastError } from "../../support/errors.js";
 import type { JobRun } from "../model.js";
 import { releaseLocks, rows, time } from "./ask.js";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-const MAIN = fileURLToPath(new URL("../../dist/demo/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../examples/demo/main.mjs", import.meta.url));
 
 /** The demo makes its workspace here, so its processes can be told from all others by their arguments. */
 let dir: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { drawVerdict } from "../../src/demo/report.js";
-import { Scoreboard } from "../../src/demo/scoreboard.js";
-import { draw } from "../../src/demo/screen.js";
+import { drawVerdict } from "../../examples/demo/report.mjs";
+import { Scoreboard } from "../../examples/demo/scoreboard.mjs";
+import { draw } from "../../examples/demo/screen.mjs";
 
 const NAMES = ["ada", "ben", "cleo", "dora", "eli", "fay"];
 

@@ -1,11 +1,38 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { collectEvidence, type Evidence } from "../../src/demo/evidence.js";
-import { replaceFile, SHARED_FILES } from "../../src/demo/shared-files.js";
-import { judge } from "../../src/demo/verdict.js";
-import { createWorkspace, removeWorkspace, writeNote } from "../../src/demo/workspace.js";
-import { type AuditEntry, type Holdfast, openHoldfast, pathKey } from "../../src/index.js";
+import { collectEvidence } from "../../examples/demo/evidence.mjs";
+import { replaceFile, SHARED_FILES } from "../../examples/demo/shared-files.mjs";
+import { judge } from "../../examples/demo/verdict.mjs";
+import { createWorkspace, removeWorkspace, writeNote } from "../../examples/demo/workspace.mjs";
+import { type AuditEntry, type AuditVerdict, type Holdfast, openHoldfast, pathKey } from "../../src/index.js";
+
+interface Update {
+  readonly id: string;
+  readonly token: number;
+}
+
+interface Evidence {
+  readonly acknowledged: readonly { readonly id: string; readonly file: string }[];
+  readonly refused: readonly {
+    readonly id: string;
+    readonly file: string;
+    readonly code: string;
+    readonly storeCode: string;
+    readonly wouldErase: number;
+  }[];
+  readonly files: readonly {
+    readonly name: string;
+    readonly updates: readonly Update[];
+    readonly problem: string | null;
+  }[];
+  readonly audit: { readonly verdict: AuditVerdict; readonly entries: readonly AuditEntry[] };
+  readonly deeds: {
+    readonly kills: readonly { readonly pid: number; readonly at: number }[];
+    readonly stops: number;
+    readonly crashes: readonly string[];
+  };
+}
 
 const KILLED = { pid: 77, at: Date.parse("2026-01-01T00:00:01.000Z") };
 
@@ -186,7 +213,7 @@ describe("the evidence", () => {
     const kept = board.read(readFileSync(join(root, board.name), "utf8")).updates.slice(1);
     writeFileSync(
       join(root, board.name),
-      kept.reduce((text, update) => board.add(text, update), board.empty),
+      kept.reduce((text: string, update: Update) => board.add(text, update), board.empty),
     );
     const evidence = await collectEvidence(root, hf, nothingDone);
     expect(failuresOf(evidence, ["lost", "sums right in files"])).toEqual([

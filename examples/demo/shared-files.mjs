@@ -5,45 +5,19 @@
  */
 import { renameSync, writeFileSync } from "node:fs";
 
-interface Update {
-  /** `worker.pid.number`: unique, and says who wrote it. */
-  readonly id: string;
-  readonly token: number;
-}
+const TASKS = ["build", "docs", "review", "tests"];
 
-export interface Content {
-  /** In the order written. */
-  readonly updates: readonly Update[];
-  /** What does not add up, if anything. */
-  readonly problem: string | null;
-}
-
-export interface SharedFile {
-  readonly name: string;
-  readonly empty: string;
-  add(text: string, update: Update): string;
-  read(text: string): Content;
-}
-
-const TASKS = ["build", "docs", "review", "tests"] as const;
-
-interface Board {
-  /** How often each task was moved: the counters. */
-  readonly tasks: Readonly<Record<string, number>>;
-  readonly updates: readonly (Update & { readonly task: string })[];
-}
-
-const board: SharedFile = {
+const board = {
   name: "board.json",
-  empty: JSON.stringify({ tasks: Object.fromEntries(TASKS.map((task) => [task, 0])), updates: [] } satisfies Board),
+  empty: JSON.stringify({ tasks: Object.fromEntries(TASKS.map((task) => [task, 0])), updates: [] }),
   add(text, update) {
-    const { tasks, updates } = JSON.parse(text) as Board;
+    const { tasks, updates } = JSON.parse(text);
     const task = TASKS[update.token % TASKS.length] ?? TASKS[0];
     const counted = { ...tasks, [task]: (tasks[task] ?? 0) + 1 };
-    return JSON.stringify({ tasks: counted, updates: [...updates, { ...update, task }] } satisfies Board);
+    return JSON.stringify({ tasks: counted, updates: [...updates, { ...update, task }] });
   },
   read(text) {
-    const { tasks, updates } = JSON.parse(text) as Board;
+    const { tasks, updates } = JSON.parse(text);
     const wrong = Object.entries(tasks).find(
       ([task, count]) => updates.filter((update) => update.task === task).length !== count,
     );
@@ -52,7 +26,7 @@ const board: SharedFile = {
 };
 
 /** A line is `id token amount balance`. */
-const ledger: SharedFile = {
+const ledger = {
   name: "ledger.txt",
   empty: "",
   add(text, { id, token }) {
@@ -62,8 +36,8 @@ const ledger: SharedFile = {
   },
   read(text) {
     let balance = 0;
-    let problem: string | null = null;
-    const updates = text.split("\n").flatMap((line, at): Update[] => {
+    let problem = null;
+    const updates = text.split("\n").flatMap((line, at) => {
       if (line === "") return [];
       const [id = "", token, amount, after] = line.split(" ");
       balance += Number(amount);
@@ -74,10 +48,10 @@ const ledger: SharedFile = {
   },
 };
 
-export const SHARED_FILES: readonly SharedFile[] = [board, ledger];
+export const SHARED_FILES = [board, ledger];
 
 /** There whole or not at all: a kill in the middle leaves the old file. */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path, text) {
   const aside = `${path}.${process.pid}.new`;
   writeFileSync(aside, text);
   renameSync(aside, path);

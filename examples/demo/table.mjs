@@ -1,17 +1,7 @@
 /** The table of workers at any width: columns give way, the least important first, until the rest fits. */
-import type { Row, Scoreboard, WorkerState } from "./scoreboard.js";
-import { fitted, type Style, styled } from "./text.js";
+import { fitted, styled } from "./text.mjs";
 
-interface Column {
-  readonly title: string;
-  readonly width: number;
-  readonly align: "left" | "right";
-  /** Higher numbers go first when there is no room. */
-  readonly giveWay: number;
-  text(row: Row): string;
-}
-
-const COLUMNS: readonly Column[] = [
+const COLUMNS = [
   { title: "worker", width: 6, align: "left", giveWay: 0, text: (row) => row.name },
   { title: "pid", width: 7, align: "right", giveWay: 5, text: (row) => String(row.pid) },
   { title: "state", width: 8, align: "left", giveWay: 1, text: (row) => row.state },
@@ -22,7 +12,7 @@ const COLUMNS: readonly Column[] = [
   { title: "last event", width: 16, align: "left", giveWay: 7, text: (row) => row.last },
 ];
 
-const STATE_STYLES: Readonly<Record<WorkerState, Style>> = {
+const STATE_STYLES = {
   starting: "dim",
   waiting: "dim",
   done: "dim",
@@ -34,7 +24,7 @@ const STATE_STYLES: Readonly<Record<WorkerState, Style>> = {
 };
 
 /** The heading and one line per worker, each at most `width` characters. */
-export function drawTable(board: Scoreboard, width: number): string[] {
+export function drawTable(board, width) {
   const columns = fitting(width);
   const heading = line(columns, (column) => column.title, width);
   const rows = [...board.rows.values()].map((row) =>
@@ -46,7 +36,7 @@ export function drawTable(board: Scoreboard, width: number): string[] {
   return [styled("bold", heading), ...rows];
 }
 
-function fitting(width: number): readonly Column[] {
+function fitting(width) {
   let columns = COLUMNS;
   while (columns.length > 1 && widthOf(columns) > width) {
     const [first] = [...columns].sort((a, b) => b.giveWay - a.giveWay);
@@ -55,11 +45,11 @@ function fitting(width: number): readonly Column[] {
   return columns;
 }
 
-function widthOf(columns: readonly Column[]): number {
+function widthOf(columns) {
   return columns.reduce((sum, column) => sum + 1 + column.width, 0);
 }
 
-function line(columns: readonly Column[], text: (column: Column) => string, width: number): string {
+function line(columns, text, width) {
   return fitted(
     columns.map((column) => ` ${fitted(text(column), column.width, column.align)}`).join(""),
     width,

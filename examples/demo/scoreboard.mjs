@@ -1,60 +1,40 @@
 /** The state of the fight as the live views show it: a row per worker, totals, and the story so far. */
-import { type DemoEvent, tellStory } from "./events.js";
+import { tellStory } from "./events.mjs";
 
 /** How long a refusal stays in sight before everyday work takes its place. */
 const REFUSAL_SHOWN_MS = 1_500;
 
-export type WorkerState = "starting" | "waiting" | "holding" | "stopped" | "killed" | "refused" | "done" | "crashed";
-
-export interface Row {
-  readonly name: string;
-  pid: number;
-  state: WorkerState;
-  file: string;
-  updates: number;
-  refused: number;
-  takeovers: number;
-  last: string;
-  shownUntil: number;
-}
-
-export interface StoryLine {
-  readonly atMs: number;
-  readonly kind: DemoEvent["kind"];
-  readonly text: string;
-}
-
 export class Scoreboard {
-  readonly totalMs: number;
-  readonly rows: ReadonlyMap<string, Row>;
-  readonly story: StoryLine[] = [];
+  totalMs;
+  rows;
+  story = [];
   hasBegun = false;
-  readonly totals = { updates: 0, kills: 0, freezes: 0, takeovers: 0, refused: 0 };
+  totals = { updates: 0, kills: 0, freezes: 0, takeovers: 0, refused: 0 };
   #startedAt = performance.now();
 
-  constructor(names: readonly string[], totalMs: number) {
+  constructor(names, totalMs) {
     this.totalMs = totalMs;
     this.rows = new Map(names.map((name) => [name, newRow(name)]));
   }
 
   /** Everybody is at work: the clock starts. */
-  begin(): void {
+  begin() {
     this.#startedAt = performance.now();
     this.hasBegun = true;
   }
 
-  get elapsedMs(): number {
+  get elapsedMs() {
     return performance.now() - this.#startedAt;
   }
 
   /** How things stand, in a line. */
-  get summary(): string {
+  get summary() {
     const { updates, kills, freezes, takeovers, refused } = this.totals;
     return `updates ${updates}, kills ${kills}, freezes ${freezes}, takeovers ${takeovers}, stale writes refused ${refused}`;
   }
 
   /** Takes the event in, and returns the line it adds to the story, if any. */
-  note(event: DemoEvent): StoryLine | null {
+  note(event) {
     const row = this.rows.get(event.name);
     if (row !== undefined) this.#change(row, event);
     const text = tellStory(event);
@@ -64,7 +44,7 @@ export class Scoreboard {
     return line;
   }
 
-  #change(row: Row, event: DemoEvent): void {
+  #change(row, event) {
     const { totals } = this;
     switch (event.kind) {
       case "started":
@@ -110,6 +90,6 @@ export class Scoreboard {
   }
 }
 
-function newRow(name: string): Row {
+function newRow(name) {
   return { name, pid: 0, state: "starting", file: "", updates: 0, refused: 0, takeovers: 0, last: "", shownUntil: 0 };
 }

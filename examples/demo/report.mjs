@@ -1,11 +1,10 @@
 /** The verdict on paper. */
-import { styled, wrap } from "./text.js";
-import type { Finding, Verdict } from "./verdict.js";
+import { styled, wrap } from "./text.mjs";
 
 const NAME_WIDTH = 23;
 const VALUE_WIDTH = 7;
 
-export function drawVerdict({ findings, sentence, isGood }: Verdict, width: number): string[] {
+export function drawVerdict({ findings, sentence, isGood }, width) {
   return [
     styled("bold", " Verdict, from files, notes and audit chain".slice(0, width)),
     ...findings.flatMap((finding) => drawFinding(finding, width)),
@@ -15,7 +14,7 @@ export function drawVerdict({ findings, sentence, isGood }: Verdict, width: numb
 }
 
 /** Mark, name, value, and the note in the room that is left: beside them, or below when that is too narrow. */
-function drawFinding({ name, value, note, failure }: Finding, width: number): string[] {
+function drawFinding({ name, value, note, failure }, width) {
   const mark = failure === null ? styled("green", "✔") : styled("red", "✘");
   const head = ` ${mark} ${name.padEnd(NAME_WIDTH)}${value.padStart(VALUE_WIDTH)}`;
   const indent = 3 + NAME_WIDTH + VALUE_WIDTH + 2;

@@ -5,9 +5,7 @@
  */
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Crew, Member } from "./crew.js";
-import type { DemoEvent } from "./events.js";
-import { LEASE_MS } from "./workspace.js";
+import { LEASE_MS } from "./workspace.mjs";
 
 const RESTART_AFTER_MS = 900;
 const FROZEN_MS = LEASE_MS + 700;
@@ -19,25 +17,25 @@ const SLOW_EDIT_WITHIN_MS = 2_000;
 const QUIET_END_MS = FROZEN_MS + FROZEN_SPREAD_MS;
 /** A slow machine may need longer to show what there is to show. */
 const EXTRA_MS = 60_000;
-const TO_BE_SHOWN: readonly DemoEvent["kind"][] = ["killed", "stopped", "takeover", "refused"];
+const TO_BE_SHOWN = ["killed", "stopped", "takeover", "refused"];
 
 export class Supervisor {
-  readonly #crew: Crew;
-  readonly #stop: AbortSignal;
-  readonly #crash = new AbortController();
-  readonly #signal: AbortSignal;
-  readonly #events = new EventEmitter();
-  readonly #seen = new Set<string>();
-  readonly #atWork = new Set<string>();
-  readonly #pending: Promise<void>[] = [];
+  #crew;
+  #stop;
+  #crash = new AbortController();
+  #signal;
+  #events = new EventEmitter();
+  #seen = new Set();
+  #atWork = new Set();
+  #pending = [];
 
-  constructor(crew: Crew, stop: AbortSignal) {
+  constructor(crew, stop) {
     this.#crew = crew;
     this.#stop = stop;
     this.#signal = AbortSignal.any([stop, this.#crash.signal]);
   }
 
-  hear(event: DemoEvent): void {
+  hear(event) {
     this.#seen.add(event.kind);
     if (event.kind === "crashed") this.#crash.abort();
     if (event.kind === "acknowledged") this.#atWork.add(event.name);
@@ -49,7 +47,7 @@ export class Supervisor {
    * Starts everybody, and once each has written something makes trouble for `seconds`, or a little longer if it was for
    * nothing. Ends early when a worker crashes; rejects when the signal aborts.
    */
-  async run(seconds: number, onAtWork: () => void): Promise<void> {
+  async run(seconds, onAtWork) {
     try {
       for (const name of this.#crew.names) this.#crew.start(name);
       await this.#next("atWork", START_WITHIN_MS);
@@ -60,7 +58,7 @@ export class Supervisor {
     }
   }
 
-  async #makeTrouble(seconds: number): Promise<void> {
+  async #makeTrouble(seconds) {
     const endAt = performance.now() + seconds * 1_000;
     const pauseMs = Math.min(1_000, (seconds * 1_000) / 16);
     for (let turn = 0; this.#goesOn(endAt); turn += 1) {
@@ -73,19 +71,19 @@ export class Supervisor {
     await Promise.all(this.#pending);
   }
 
-  #goesOn(endAt: number): boolean {
+  #goesOn(endAt) {
     const now = performance.now();
     if (now < endAt - QUIET_END_MS) return true;
     return now < endAt + EXTRA_MS && !TO_BE_SHOWN.every((kind) => this.#seen.has(kind));
   }
 
-  #kill(member: Member | undefined): void {
+  #kill(member) {
     if (member === undefined || this.#crew.running.length < 2) return;
     this.#crew.kill(member);
     this.#later(RESTART_AFTER_MS, () => this.#crew.start(member.name));
   }
 
-  async #freezeSomebody(): Promise<void> {
+  async #freezeSomebody() {
     const member = await this.#somebodyEditing();
     if (member === undefined || this.#crew.running.length < 2) return;
     this.#crew.stop(member);
@@ -93,17 +91,17 @@ export class Supervisor {
   }
 
   /** A worker a little way into an edit that takes its time. */
-  async #somebodyEditing(): Promise<Member | undefined> {
+  async #somebodyEditing() {
     const name = await this.#next("slowEdit", SLOW_EDIT_WITHIN_MS);
     await this.#sleep(20 + Math.random() * 100);
     return this.#crew.running.find((member) => member.name === name && member.holding !== null);
   }
 
   /** What the event carries, or undefined when it does not come in time. */
-  async #next(event: string, withinMs: number): Promise<string | undefined> {
+  async #next(event, withinMs) {
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(withinMs)]);
     try {
-      const [about] = (await once(this.#events, event, { signal })) as [string | undefined];
+      const [about] = await once(this.#events, event, { signal });
       return about;
     } catch (error) {
       if (this.#signal.aborted) throw error;
@@ -111,18 +109,18 @@ export class Supervisor {
     }
   }
 
-  #anybody(): Member | undefined {
+  #anybody() {
     const { running } = this.#crew;
     return running[Math.floor(Math.random() * running.length)];
   }
 
-  #later(ms: number, action: () => void): void {
+  #later(ms, action) {
     const done = this.#sleep(ms).then(action);
     done.catch(() => undefined);
     this.#pending.push(done);
   }
 
-  #sleep(ms: number): Promise<void> {
+  #sleep(ms) {
     return sleep(ms, undefined, { signal: this.#signal });
   }
 }

@@ -1,11 +1,9 @@
 /** The view without a terminal: a line for everything notable, and how things stand every few seconds. */
-import type { View } from "./events.js";
-import type { Scoreboard } from "./scoreboard.js";
-import { seconds } from "./text.js";
+import { seconds } from "./text.mjs";
 
 const SUMMARY_EVERY_MS = 3_000;
 
-export function openPlain(board: Scoreboard, print: (line: string) => void = console.log): View {
+export function openPlain(board, print = console.log) {
   print(`Holdfast live demo: ${board.rows.size} processes, 2 shared files, ${board.totalMs / 1_000} seconds`);
   const timer = setInterval(
     () => print(`${seconds(board.elapsedMs).padStart(6)}  -- ${board.summary}`),

@@ -1,8 +1,6 @@
 /** The live view on a terminal: the whole picture, redrawn in place ten times a second on the alternate screen. */
-import type { View } from "./events.js";
-import type { Scoreboard, StoryLine } from "./scoreboard.js";
-import { drawTable } from "./table.js";
-import { fitted, type Style, seconds, styled, wrap } from "./text.js";
+import { drawTable } from "./table.mjs";
+import { fitted, seconds, styled, wrap } from "./text.mjs";
 
 const EVERY_MS = 100;
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
@@ -17,7 +15,7 @@ const ABOUT =
   "Each locks a file, reads it, thinks, and writes it back whole. Some get killed. Some are frozen until their " +
   "lease is over: on waking they would overwrite what others wrote meanwhile. That write is refused.";
 
-const STORY_STYLES: Readonly<Partial<Record<StoryLine["kind"], Style>>> = {
+const STORY_STYLES = {
   killed: "red",
   crashed: ["bold", "red"],
   stopped: "yellow",
@@ -26,9 +24,9 @@ const STORY_STYLES: Readonly<Partial<Record<StoryLine["kind"], Style>>> = {
   refused: ["bold", "magenta"],
 };
 
-export function openScreen(board: Scoreboard, out: NodeJS.WriteStream = process.stdout): View {
+export function openScreen(board, out = process.stdout) {
   out.write(ENTER);
-  const paint = (): void => {
+  const paint = () => {
     const picture = draw(board, out.columns || 80, out.rows || 24);
     out.write(`${HOME}${picture.map((line) => `${line}${CLEAR_LINE}`).join("\n")}${CLEAR_BELOW}`);
   };
@@ -49,7 +47,7 @@ export function openScreen(board: Scoreboard, out: NodeJS.WriteStream = process.
 }
 
 /** At most `height` lines of at most `width` characters. The story gets what room the rest leaves, and some in any case. */
-export function draw(board: Scoreboard, width: number, height: number): string[] {
+export function draw(board, width, height) {
   const table = ["", ...drawTable(board, width), ""];
   const totals = ["", ...wrap(board.summary, width - 2).map((line) => styled("bold", ` ${line}`))];
   const about = wrap(ABOUT, width - 2).map((line) => styled("dim", ` ${line}`));
@@ -60,21 +58,21 @@ export function draw(board: Scoreboard, width: number, height: number): string[]
   return [title(board, width), ...shown, ...table, ...story, ...filler, ...totals].slice(0, height);
 }
 
-function title(board: Scoreboard, width: number): string {
+function title(board, width) {
   const left = ` Holdfast: ${board.rows.size} processes, 2 shared files`;
   const clock = clockOf(board);
   const room = width - clock.length - 2;
   return room < 12 ? styled("bold", fitted(left, width)) : `${styled("bold", fitted(left, room))} ${clock}`;
 }
 
-function clockOf({ hasBegun, elapsedMs, totalMs }: Scoreboard): string {
+function clockOf({ hasBegun, elapsedMs, totalMs }) {
   if (!hasBegun) return "starting";
   return elapsedMs > totalMs ? "finishing" : `${seconds(elapsedMs)} of ${totalMs / 1_000}s`;
 }
 
 /** The latest of it, whole sentences only. */
-function drawStory(story: readonly StoryLine[], width: number, room: number): string[] {
-  let lines: string[] = [];
+function drawStory(story, width, room) {
+  let lines = [];
   for (const line of story.toReversed()) {
     const more = [...drawStoryLine(line, width), ...lines];
     if (more.length > room) break;
@@ -83,7 +81,7 @@ function drawStory(story: readonly StoryLine[], width: number, room: number): st
   return lines;
 }
 
-function drawStoryLine({ atMs, kind, text }: StoryLine, width: number): string[] {
+function drawStoryLine({ atMs, kind, text }, width) {
   const lines = wrap(text, width - TIME_WIDTH - 1);
   return lines.map((line, at) => {
     const time = at === 0 ? seconds(atMs).padStart(TIME_WIDTH - 1) : "".padEnd(TIME_WIDTH - 1);

@@ -7,10 +7,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BorrowedLease, isHoldfastError, type Lease, openHoldfast, pathKey } from "../index.js";
-import type { WorkerMessage } from "./events.js";
-import { replaceFile, SHARED_FILES, type SharedFile } from "./shared-files.js";
-import { LEASE_MS, signIn, workerPids, writeNote } from "./workspace.js";
+import { isHoldfastError, openHoldfast, pathKey } from "holdfast";
+import { replaceFile, SHARED_FILES } from "./shared-files.mjs";
+import { LEASE_MS, signIn, workerPids, writeNote } from "./workspace.mjs";
 
 /** One in so many edits takes long: a good moment to be killed or frozen in. */
 const SLOW_ONE_IN = 12;
@@ -32,7 +31,7 @@ for (let number = 1; !finish.signal.aborted; number += 1) {
 await hf.close();
 process.exit();
 
-async function update(file: SharedFile, id: string): Promise<void> {
+async function update(file, id) {
   tell({ kind: "waiting", file: file.name });
   try {
     const options = { signal: finish.signal, metadata: { pid: process.pid } };
@@ -43,7 +42,7 @@ async function update(file: SharedFile, id: string): Promise<void> {
   }
 }
 
-async function edit(lease: Lease, file: SharedFile, id: string): Promise<void> {
+async function edit(lease, file, id) {
   const path = join(root, file.name);
   const borrowed = await hf.borrow(lease.keys, lease.token);
   const isSlow = Math.random() < 1 / SLOW_ONE_IN;
@@ -68,18 +67,14 @@ async function edit(lease: Lease, file: SharedFile, id: string): Promise<void> {
  * A lease that slept past its end refuses by itself. To show that this is not all that stands between a stale writer and
  * the data, the writer then insists through a borrowed hand on the same lease, which knows no time: the store decides.
  */
-async function tryToWrite(
-  lease: Lease,
-  borrowed: BorrowedLease,
-  write: () => void,
-): Promise<{ readonly code: string; readonly storeCode: string } | null> {
+async function tryToWrite(lease, borrowed, write) {
   const code = await refusalOf(lease.commit(write));
   if (code === null) return null;
   const storeCode = await refusalOf(borrowed.commit(write));
   return storeCode === null ? null : { code, storeCode };
 }
 
-async function refusalOf(commit: Promise<void>): Promise<string | null> {
+async function refusalOf(commit) {
   try {
     await commit;
     return null;
@@ -89,17 +84,17 @@ async function refusalOf(commit: Promise<void>): Promise<string | null> {
   }
 }
 
-function updatesNotIn(file: SharedFile, before: string, now: string): number {
+function updatesNotIn(file, before, now) {
   const seen = new Set(file.read(before).updates.map((update) => update.id));
   return file.read(now).updates.filter((update) => !seen.has(update.id)).length;
 }
 
-function tell(message: WorkerMessage): void {
+function tell(message) {
   if (process.connected) process.send?.(message, () => undefined);
 }
 
 /** A frozen worker cannot see that the supervisor is gone, so the others wake it. That harms nobody else. */
-function endWithSupervisor(): void {
+function endWithSupervisor() {
   try {
     for (const pid of workerPids(root)) wake(pid);
   } finally {
@@ -107,7 +102,7 @@ function endWithSupervisor(): void {
   }
 }
 
-function wake(pid: number): void {
+function wake(pid) {
   try {
     process.kill(pid, "SIGCONT");
   } catch {

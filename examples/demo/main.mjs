@@ -2,31 +2,30 @@
  * `npm start`: worker processes fight over one workspace while a supervisor kills and freezes them; then the evidence is
  * read back and judged. The exit code is the verdict.
  */
-import { ERRORS, type Holdfast, openHoldfast } from "../index.js";
-import { Crew } from "./crew.js";
-import type { DemoEvent } from "./events.js";
-import { collectEvidence } from "./evidence.js";
-import { type DemoOptions, HELP, parseOptions } from "./options.js";
-import { drawVerdict } from "./report.js";
-import { Scoreboard } from "./scoreboard.js";
-import { Supervisor } from "./supervisor.js";
-import { drawTable } from "./table.js";
-import { toTakeover } from "./takeovers.js";
-import { judge, type Verdict } from "./verdict.js";
-import { openView } from "./view.js";
-import { createWorkspace, removeWorkspace } from "./workspace.js";
+import { ERRORS, openHoldfast } from "holdfast";
+import { Crew } from "./crew.mjs";
+import { collectEvidence } from "./evidence.mjs";
+import { HELP, parseOptions } from "./options.mjs";
+import { drawVerdict } from "./report.mjs";
+import { Scoreboard } from "./scoreboard.mjs";
+import { Supervisor } from "./supervisor.mjs";
+import { drawTable } from "./table.mjs";
+import { toTakeover } from "./takeovers.mjs";
+import { judge } from "./verdict.mjs";
+import { openView } from "./view.mjs";
+import { createWorkspace, removeWorkspace } from "./workspace.mjs";
 
 const FINISH_WITHIN_MS = 30_000;
-const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 process.exitCode = await main();
 
-async function main(): Promise<number> {
-  let options: DemoOptions | "help";
+async function main() {
+  let options;
   try {
     options = parseOptions(process.argv.slice(2));
   } catch (error) {
-    console.error(`${(error as Error).message}\n\n${HELP}`);
+    console.error(`${error.message}\n\n${HELP}`);
     return ERRORS.E_INVALID_ARGUMENT.exit;
   }
   if (options === "help") {
@@ -40,7 +39,7 @@ async function main(): Promise<number> {
   return demonstrate(options);
 }
 
-async function demonstrate(options: DemoOptions): Promise<number> {
+async function demonstrate(options) {
   const root = createWorkspace();
   process.once("exit", () => removeWorkspace(root));
   const interrupted = new AbortController();
@@ -65,17 +64,17 @@ async function demonstrate(options: DemoOptions): Promise<number> {
   }
 }
 
-async function fight(root: string, hf: Holdfast, options: DemoOptions, stop: AbortSignal): Promise<Verdict> {
-  const crew: Crew = new Crew(root, options.workers, (event) => report(event));
+async function fight(root, hf, options, stop) {
+  const crew = new Crew(root, options.workers, (event) => report(event));
   const board = new Scoreboard(crew.names, options.seconds * 1_000);
   const supervisor = new Supervisor(crew, stop);
   const view = openView(board);
-  const report = (event: DemoEvent): void => {
+  const report = (event) => {
     if (stop.aborted) return;
     view.note(event);
     supervisor.hear(event);
   };
-  const abandon = (): void => {
+  const abandon = () => {
     view.close();
     crew.destroy();
   };
@@ -101,12 +100,7 @@ async function fight(root: string, hf: Holdfast, options: DemoOptions, stop: Abo
 }
 
 /** Takeovers are told by the audit chain, as they are written. */
-async function followTakeovers(
-  hf: Holdfast,
-  crew: Crew,
-  report: (event: DemoEvent) => void,
-  signal: AbortSignal,
-): Promise<void> {
+async function followTakeovers(hf, crew, report, signal) {
   for await (const entry of hf.audit.follow({ resource: "path", signal })) {
     const takeover = toTakeover(entry, crew.kills);
     if (takeover !== null) report({ kind: "takeover", ...takeover, ms: takeover.ms ?? 0 });

@@ -1,22 +1,7 @@
 /** The verdict: what the evidence says, finding by finding. Pure, so that a test can hand it bad evidence. */
-import type { Evidence } from "./evidence.js";
-import { toTakeover } from "./takeovers.js";
+import { toTakeover } from "./takeovers.mjs";
 
-export interface Finding {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-  /** What is wrong, or null. */
-  readonly failure: string | null;
-}
-
-export interface Verdict {
-  readonly isGood: boolean;
-  readonly findings: readonly Finding[];
-  readonly sentence: string;
-}
-
-export function judge(evidence: Evidence): Verdict {
+export function judge(evidence) {
   const findings = [
     ...judgeUpdates(evidence),
     judgeFiles(evidence),
@@ -37,7 +22,7 @@ export function judge(evidence: Evidence): Verdict {
   return { isGood, findings, sentence };
 }
 
-function judgeUpdates({ acknowledged, files, deeds }: Evidence): Finding[] {
+function judgeUpdates({ acknowledged, files, deeds }) {
   const written = files.flatMap((file) => file.updates.map((update) => `${file.name} ${update.id}`));
   const present = new Set(written);
   const promised = new Set(acknowledged.map(({ file, id }) => `${file} ${id}`));
@@ -65,7 +50,7 @@ function judgeUpdates({ acknowledged, files, deeds }: Evidence): Finding[] {
   ];
 }
 
-function judgeFiles({ files }: Evidence): Finding {
+function judgeFiles({ files }) {
   const wrong = files.filter(({ problem }) => problem !== null);
   const sizes = files.map(({ name, updates }) => `${name} ${updates.length}`).join(", ");
   return finding("sums right in files", `${files.length - wrong.length} of ${files.length}`, sizes, [
@@ -73,7 +58,7 @@ function judgeFiles({ files }: Evidence): Finding {
   ]);
 }
 
-function judgeRefusals({ refused, files }: Evidence): Finding[] {
+function judgeRefusals({ refused, files }) {
   const present = new Set(files.flatMap(({ updates }) => updates.map(({ id }) => id)));
   const sneaked = refused.filter(({ id }) => present.has(id));
   const harmful = refused.filter(({ wouldErase }) => wouldErase > 0);
@@ -89,7 +74,7 @@ function judgeRefusals({ refused, files }: Evidence): Finding[] {
   ];
 }
 
-function judgeTakeovers({ audit, deeds }: Evidence): Finding {
+function judgeTakeovers({ audit, deeds }) {
   const takeovers = audit.entries.flatMap((entry) => toTakeover(entry, deeds.kills) ?? []);
   const times = takeovers.flatMap(({ ms }) => ms ?? []).sort((a, b) => a - b);
   const dead = takeovers.filter(({ isDead }) => isDead).length;
@@ -102,7 +87,7 @@ function judgeTakeovers({ audit, deeds }: Evidence): Finding {
   ]);
 }
 
-function judgeTokens({ audit, files }: Evidence): Finding {
+function judgeTokens({ audit, files }) {
   const grants = audit.entries.filter(({ event }) => event === "granted").sort((a, b) => a.seq - b.seq);
   const grew = [
     grants.map((entry) => entry.fencing_token ?? 0),
@@ -113,7 +98,7 @@ function judgeTokens({ audit, files }: Evidence): Finding {
   ]);
 }
 
-function judgeAudit({ audit: { verdict, entries } }: Evidence): Finding {
+function judgeAudit({ audit: { verdict, entries } }) {
   const [bad] = verdict.bad;
   const why = bad === undefined ? "entries are missing" : `entry ${bad.seq}: ${bad.why}`;
   return finding("audit chain", verdict.entries, "entries, every hash recomputed", [
@@ -122,25 +107,20 @@ function judgeAudit({ audit: { verdict, entries } }: Evidence): Finding {
 }
 
 /** The first of `checks` that is true is what is wrong. */
-function finding(
-  name: string,
-  value: number | string,
-  note: string,
-  checks: readonly (readonly [boolean, string])[],
-): Finding {
+function finding(name, value, note, checks) {
   const failure = checks.find(([isWrong]) => isWrong)?.[1] ?? null;
   return { name, value: typeof value === "number" ? value.toLocaleString("en") : value, note, failure };
 }
 
-function grows(numbers: readonly number[]): boolean {
+function grows(numbers) {
   return numbers.every((number, at) => at === 0 || number > (numbers[at - 1] ?? 0));
 }
 
-function tally(codes: readonly string[]): string {
+function tally(codes) {
   const kinds = [...new Set(codes)].map((code) => `${code} ${codes.filter((each) => each === code).length}`);
   return kinds.length === 0 ? "none" : kinds.join(", ");
 }
 
-function count(number: number, thing: string): string {
+function count(number, thing) {
   return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 }

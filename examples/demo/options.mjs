@@ -1,11 +1,6 @@
 /** The command line of the demo. */
 import { parseArgs } from "node:util";
 
-export interface DemoOptions {
-  readonly seconds: number;
-  readonly workers: number;
-}
-
 export const HELP = `Holdfast live demo: processes fight over one workspace while they are killed and frozen.
 
   npm start                      20 seconds, 6 workers
@@ -18,7 +13,7 @@ Exit code 0: nothing was lost, the audit chain is whole, fencing tokens only gre
 one kill, one takeover and one refused stale commit really happened. 1: anything else.`;
 
 /** Throws a sentence for the user when the arguments make no sense. */
-export function parseOptions(args: readonly string[]): DemoOptions | "help" {
+export function parseOptions(args) {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -34,7 +29,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | "help" {
   };
 }
 
-function wholeNumber(name: string, text: string, atLeast: number, atMost: number): number {
+function wholeNumber(name, text, atLeast, atMost) {
   const value = Number(text);
   if (!Number.isInteger(value) || value < atLeast || value > atMost)
     throw new RangeError(`--${name} takes a whole number from ${atLeast} to ${atMost}, not ${JSON.stringify(text)}`);

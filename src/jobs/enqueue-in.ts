@@ -31,10 +31,10 @@ export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<
 async function onServer(
   sql: { query(statement: string, values: unknown[]): Promise<unknown> },
   job: NewJob,
-  { run_at: _, created_at: __, flow: ___, state: ____, ...row }: ReturnType<typeof rowOf>,
+  { run_at: _, created_at: __, flow: ___, state: ____, payload, ...row }: ReturnType<typeof rowOf>,
 ): Promise<number> {
-  // As a text: the server takes no U+0000 anywhere else. Functions of before know only `payload`.
-  const spec = { ...row, payload_json: row.payload, ...startOn(job) };
+  // As a text: the server takes no U+0000 anywhere else.
+  const spec = { ...row, payload_json: payload, ...startOn(job) };
   const answer = await sql.query("select holdfast.job_enqueue($1::json) as job", [JSON.stringify(spec)]);
   const [first] = Array.isArray(answer) ? answer : (answer as { readonly rows: readonly SqlRow[] }).rows;
   return numberOf(first);

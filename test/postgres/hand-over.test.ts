@@ -174,11 +174,11 @@ describe("a release while others wait", () => {
     await expect.poll(() => first.heard, { timeout: LIMIT }).toEqual([ticket]);
   });
 
-  it("only tells a client of an earlier version, which reads nothing else", async () => {
+  it("only tells a client that asks with acquire, and reads nothing else", async () => {
     await using stage = await scene();
     const { url, holder, first, second } = stage;
     await second.listen();
-    const { ticket_id: ticket } = await second.askAsBefore();
+    const { ticket_id: ticket } = await second.askByAcquire();
     await seen(url, JUST_NOW);
     await holder.release();
     await first.release();

@@ -1,13 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Lease, migrateStore, openHoldfast } from "../../src/index.js";
 import { openInstallation } from "../../src/open-holdfast.js";
-import { listManifests, publish } from "../../src/publish/index.js";
-import { createRuntimeLeases } from "../../src/runtime/leases.js";
+import { listManifests } from "../../src/publish/index.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "./server.js";
 
@@ -105,28 +102,6 @@ describe("migrations", () => {
     expect((await holdfast.acquire("k")).fencingToken).toBeGreaterThan(41);
     expect(await listManifests(holdfast)).toEqual([]);
     await holdfast.close();
-  });
-
-  it("STORE-5: a store that was not migrated yet goes on serving locks; publishing says what is missing", async () => {
-    const url = await emptyDatabase();
-    await migrateStore(url);
-    const [dropped] = await administer<{ sql: string }>(
-      url,
-      `select string_agg(format('drop function %s cascade', p.oid::regprocedure), ';') as sql from pg_proc p
-       where p.pronamespace = 'holdfast'::regnamespace and p.proname ~ '^(manifest_|manifests_|files_of)' and p.prosecdef`,
-    );
-    await administer(url, dropped?.sql ?? "");
-    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
-    expect(await createRuntimeLeases(holdfast).acquire("gates", "nightly")).toMatchObject({ name: "gates" });
-    expect(await listManifests(holdfast)).toEqual([]);
-    const lease = await holdfast.acquire("site");
-    const place = mkdtempSync(join(tmpdir(), "holdfast-migrate-"));
-    await expect(publish(lease, join(place, "out"), () => undefined)).rejects.toMatchObject({
-      code: "E_STORE_UNAVAILABLE",
-      next: [expect.stringContaining("holdfast migrate")],
-    });
-    await holdfast.close();
-    rmSync(place, { recursive: true, force: true });
   });
 
   it("STORE-5: of calls at the same time, those that lack a function on the server say how to get it", async () => {

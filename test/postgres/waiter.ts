@@ -53,11 +53,11 @@ export class Waiter implements AsyncDisposable {
     return rows[0].told;
   }
 
-  /** As clients asked before `take`. */
-  async askAsBefore(): Promise<Told> {
+  /** As a client that does not read what comes with a wake-up. */
+  async askByAcquire(): Promise<Told> {
     const { rows } = await this.#session.query(
       `select holdfast.acquire('{k}', $1, wait_ms => 60000, token => $2, holder_id => 'h', nonce => $3, lock_ids => array[$4],
-         proof => $5, store => (select (holdfast.described() ->> 'store_id')::uuid), is_listening => true,
+         proof => $5, store => (select (holdfast.described() ->> 'store_id')::uuid),
          detached => false) as told`,
       [`agent:${this.#nonce}`, SEAL, this.#nonce, this.#lockId, PROOF],
     );

@@ -51,10 +51,9 @@ export function rowOf({ run_at_ms: notBefore, delay_ms: delayMs, ...job }: NewJo
   };
 }
 
-/** When it may start, as a server is told. Functions of before know no delay, and go by our clock. */
+/** Returns when the job may start, in the words of a server: at a time, or after a delay by the clock of the server. */
 export function startOn({ run_at_ms: notBefore, delay_ms }: NewJob) {
-  if (notBefore !== null) return { run_at: Math.floor(notBefore) };
-  return delay_ms === 0 ? { run_at: null } : { run_at: Date.now() + delay_ms, delay_ms };
+  return notBefore === null ? { run_at: null, delay_ms } : { run_at: Math.floor(notBefore) };
 }
 
 interface ToldJob {

@@ -29,30 +29,15 @@ export async function listManifests(
   { target, state, after, limit }: ManifestPage,
 ): Promise<readonly Manifest[]> {
   const behind = { after_ms: after?.createdAt ?? null, after_id: after?.id ?? null };
-  const told = await unlessEarlier(() =>
-    connection.ask<readonly ToldManifest[]>(() =>
-      call("manifest_list", { target, state, ...behind, page: limit, store }),
-    ),
+  const told = await connection.ask<readonly ToldManifest[]>(() =>
+    call("manifest_list", { target, state, ...behind, page: limit, store }),
   );
   return told.map(readManifest);
 }
 
 /** What publishers that are gone left on, above or below a key that was granted. */
 export function manifestsLeftOn(connection: Connection, store: string, key: string): Promise<readonly ToldManifest[]> {
-  return unlessEarlier(() => connection.ask(() => call("manifests_left", { keys: [key], store })));
-}
-
-const NO_SUCH_FUNCTION = "42883";
-
-/** On a server that was not migrated yet nothing was ever published. */
-async function unlessEarlier<T>(ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
-  try {
-    return await ask();
-  } catch (error) {
-    const { cause } = error as { readonly cause?: { readonly code?: string } };
-    if (cause?.code === NO_SUCH_FUNCTION) return [];
-    throw error;
-  }
+  return connection.ask(() => call("manifests_left", { keys: [key], store }));
 }
 
 export function refOf({ resource, tokenHash, lockId }: GrantRef) {

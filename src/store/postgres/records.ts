@@ -56,7 +56,7 @@ export interface ToldTicket {
 
 export type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
 export type ToldFreshGrants = ToldGrants & {
-  /** Publishes that nobody finished, on these keys, above or below them. A server of an earlier version tells none. */
+  /** Publishes that nobody finished, on these keys, above or below them. A short way that finds nothing leaves it out. */
   readonly left?: readonly ToldManifest[];
 };
 

@@ -54,7 +54,6 @@ end $$;
 
 -- True when everything that was committed before is on the disk; false when the server has crashed or was started anew since
 -- that epoch. Without an epoch it says which grants are gone: false as well when one of them is there.
-drop function if exists holdfast.flush(text);
 create or replace function holdfast.flush(
   known_epoch text, keys text[] default '{}', lock_ids text[] default '{}'
 ) returns boolean language plpgsql security definer set search_path = holdfast, pg_temp as $$

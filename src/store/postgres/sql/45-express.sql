@@ -5,22 +5,13 @@
 -- Their statements are planned once per session, not for each call, and for a large table also while it is small. They are
 -- small ones: what a call costs is above all the setting up of its statements.
 
--- As they were before a client could say that it listens.
-drop function if exists holdfast.acquire(text[], text, text[], bigint, bigint, text, text, text, integer[], text[], text[], text,
-  text, boolean, bigint, text, boolean, boolean, text[], boolean, uuid);
-drop function if exists holdfast.stand_behind(text, text, bigint, text, text, text, text);
--- As they were before they were told the time.
-drop function if exists holdfast.stand_behind(text, text, bigint, text, text, text, text, json);
-drop function if exists holdfast.is_first(text, text, text);
-
--- `is_listening` comes from clients of an earlier version, which could not read what they would be told: it has no effect.
 create or replace function holdfast.acquire(
   keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, wait_ms bigint default 0,
   metadata text default '{}', token text default null, ticket_id text default null, permits integer[] default '{}',
   presented_keys text[] default '{}', presented_tokens text[] default '{}', holder_id text default null,
   nonce text default null, detached boolean default true, grace_ms bigint default null,
   proof text default '{"kind":"none"}', strict_order boolean default false, must_steal boolean default false,
-  lock_ids text[] default null, again boolean default false, store uuid default null, is_listening boolean default false
+  lock_ids text[] default null, again boolean default false, store uuid default null
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_variable

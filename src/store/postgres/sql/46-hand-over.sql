@@ -1,7 +1,5 @@
 -- Releasing, and giving the key to the next in line in the same step:
 --   guard row locked → grant deleted → first in line chosen → its grant, both audit entries, fence and chain → commit → told
-drop function if exists holdfast.wake_first(text);
-drop function if exists holdfast.hand_to_first(text, boolean);
 
 create or replace function holdfast.release(
   keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,

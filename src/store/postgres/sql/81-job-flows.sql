@@ -47,7 +47,6 @@ create or replace function holdfast.job_refresh(name text) returns void
 language sql security definer set search_path = holdfast, pg_temp as $$ select holdfast.job_refresh_all(array[name]) $$;
 
 -- Adding a job: src/jobs/steps/enqueue.ts. With it comes what the workers that are there have.
-drop function if exists holdfast.job_add(json, text, text, bigint);
 create or replace function holdfast.job_add(spec json, owner text, holder_id text) returns json
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_column

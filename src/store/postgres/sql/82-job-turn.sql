@@ -1,10 +1,4 @@
 -- What a turn starts: src/jobs/steps/pick.ts and start.ts, for jobs without locks.
-drop function if exists holdfast.job_turn(
-  text, text, text, integer, integer, bigint, text[], text, text, bigint);
-drop function if exists holdfast.job_pick(text[], integer);
-drop function if exists holdfast.job_start(
-  bigint[], double precision[], double precision, text, bigint, text[], text, text, bigint);
-drop function if exists holdfast.job_has_chores(bigint);
 
 -- Which jobs are next, at most fifty: as if the ready flow with the least served time were looked for again after each start.
 -- The first start of a project comes at its served time, each other one after what those before it are expected to take;

@@ -1,6 +1,5 @@
 -- Ending runs and beating: src/jobs/steps/settle.ts and slots.ts, for runs without locks; those with locks are told as such
 -- and left to the caller.
-drop function if exists holdfast.job_settle(bigint[], bigint[], text[], text[], text[], text, text, bigint);
 
 -- Ends these runs and counts them back for their projects. The flows of those and the gates are left to the caller, and
 -- what goes on record is handed back.

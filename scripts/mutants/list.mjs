@@ -2124,6 +2124,24 @@ export const MUTANTS = [
     tests: { files: ["test/postgres/convoy.test.ts"], only: "no longer than a moment" },
   },
   {
+    name: "postgres-upgrade-once",
+    about: "PostgreSQL: clients that upgrade at once do not wait for each other",
+    file: "src/store/postgres/migrate.ts",
+    find: `    await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))");
+`,
+    replace: "",
+    tests: { files: ["test/postgres/migrate.test.ts"], only: "done by one of the clients" },
+  },
+  {
+    name: "postgres-upgrade-whole",
+    about: "PostgreSQL: an upgrade is several transactions",
+    file: "src/store/postgres/migrate.ts",
+    find: `    await client.query("begin");
+`,
+    replace: "",
+    tests: { files: ["test/postgres/migrate.test.ts"], only: "leaves version 1 whole" },
+  },
+  {
     name: "postgres-epipe",
     about: "PostgreSQL: a broken pipe is taken for an answer of the server",
     file: "src/store/postgres/error-codes.ts",

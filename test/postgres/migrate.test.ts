@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Lease, migrateStore, openHoldfast } from "../../src/index.js";
 import { openInstallation } from "../../src/open-holdfast.js";
-import { listManifests } from "../../src/publish/index.js";
+import { examinePostgresStore } from "../../src/store/postgres/examine.js";
+import { createPostgresInstallation, tableSteps } from "../../src/store/postgres/migrate.js";
 import { createSystemClock } from "../../src/support/clock.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "./server.js";
 
@@ -83,27 +83,6 @@ describe("migrations", () => {
     await holdfast.close();
   });
 
-  it("STORE-5: an older schema gets the tables that it lacks, and keeps what is in it", async () => {
-    const url = await emptyDatabase();
-    const script = (name: string) =>
-      readFileSync(new URL(`../../src/store/postgres/sql/${name}`, import.meta.url), "utf8");
-    await administer(
-      url,
-      script("01-tables.sql"),
-      script("02-jobs.sql"),
-      "insert into holdfast.trees (tree, fence) values ('k', 41)",
-    );
-    await migrateStore(url);
-    expect(await (await openInstallation(url)).pending()).toEqual([]);
-    expect(await administer(url, "select fence, publishing from holdfast.trees")).toEqual([
-      { fence: "41", publishing: 0 },
-    ]);
-    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
-    expect((await holdfast.acquire("k")).fencingToken).toBeGreaterThan(41);
-    expect(await listManifests(holdfast)).toEqual([]);
-    await holdfast.close();
-  });
-
   it("STORE-5: of calls at the same time, those that lack a function on the server say how to get it", async () => {
     const url = await emptyDatabase();
     await migrateStore(url);
@@ -141,6 +120,23 @@ describe("migrations", () => {
     ).toEqual([]);
   });
 
+  it("functions that have changed are replaced within a version, without the scripts of tables", async () => {
+    const url = await emptyDatabase();
+    await migrateStore(url);
+    await administer(
+      url,
+      "create or replace function holdfast.now_ms() returns bigint language sql volatile as 'select 7::bigint'",
+      "update holdfast.store set functions_hash = 'other'",
+    );
+    await migrateStore(url);
+    const [row] = await administer<{ now: string }>(
+      url,
+      "select holdfast.now_ms() as now, schema_version from holdfast.store",
+    );
+    expect(row).toMatchObject({ schema_version: 1 });
+    expect(Number(row?.now)).toBeGreaterThan(7);
+  });
+
   it("LIB-1: the driver is loaded only by who opens such a store", () => {
     const library = new URL("../../dist/index.js", import.meta.url).href;
     const cwd = fileURLToPath(new URL("../..", import.meta.url));
@@ -153,5 +149,83 @@ describe("migrations", () => {
     expect(
       execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd, encoding: "utf8" }).trim(),
     ).toBe("0");
+  });
+});
+
+describe("an upgrade to an invented version 2", () => {
+  const invented = "alter table holdfast.trees add column invented integer not null default 2";
+  const upgrade = (url: string, ...also: string[]) => {
+    const steps = [invented, ...also].map((statements) => ({ version: 2, about: "invented.sql", statements }));
+    return createPostgresInstallation(url, [...tableSteps(), ...steps]);
+  };
+  const versionOf = async (url: string): Promise<unknown> =>
+    (await administer(url, "select schema_version from holdfast.store"))[0]?.schema_version;
+  const hasColumn = async (url: string): Promise<boolean> => {
+    const column = "select 1 from information_schema.columns where table_name = 'trees' and column_name = 'invented'";
+    return (await administer(url, column)).length === 1;
+  };
+
+  it("is done by one of the clients that begin it at once, and keeps what is held", async () => {
+    const url = await emptyDatabase();
+    await migrateStore(url);
+    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
+    const lease = await holdfast.acquire("k");
+    await administer(url, "create table public.upgrades (at timestamptz)");
+    // A second upgrade would add the column again, and fail.
+    const slow = "insert into public.upgrades values (now()); select pg_sleep(0.3)";
+    expect((await upgrade(url).pending()).map(({ version, about }) => `${version} ${about}`)).toEqual(
+      expect.arrayContaining(["2 invented.sql", "2 10-errors.sql", "2 mark"]),
+    );
+    await Promise.all(Array.from({ length: 3 }, () => upgrade(url, slow).install?.()));
+    expect(await administer(url, "select 1 from public.upgrades")).toHaveLength(1);
+    expect(await versionOf(url)).toBe(2);
+    expect(await upgrade(url).pending()).toEqual([]);
+    await lease.verify();
+    await lease.release();
+    expect((await holdfast.acquire("k")).fencingToken).toBeGreaterThan(lease.fencingToken);
+    await holdfast.close();
+  });
+
+  it("is the same for an empty database, which gets all versions at once", async () => {
+    const url = await emptyDatabase();
+    await upgrade(url).install?.();
+    expect(await versionOf(url)).toBe(2);
+    expect(await upgrade(url).uninstall(createSystemClock())).toBe(true);
+    expect(await isThere(url)).toBe(false);
+  });
+
+  it("shuts out clients of version 1", async () => {
+    const url = await emptyDatabase();
+    await upgrade(url).install?.();
+    const older = createPostgresInstallation(url);
+    for (const work of [
+      () => openHoldfast({ store: url, owner: "agent:a", heart: "loop" }),
+      () => examinePostgresStore(url),
+      () => migrateStore(url),
+      () => older.pending(),
+      () => older.uninstall(createSystemClock()),
+    ])
+      await expect(work()).rejects.toMatchObject({
+        code: "E_FORMAT_UNSUPPORTED",
+        message: expect.stringContaining("has version 2 of the schema; this one knows 1"),
+      });
+    expect(await versionOf(url)).toBe(2);
+    expect(await hasColumn(url)).toBe(true);
+  });
+
+  it("leaves version 1 whole when it is cut off in the middle, and can be done again", async () => {
+    const url = await emptyDatabase();
+    await migrateStore(url);
+    const dying = upgrade(url, "drop function holdfast.now_ms()", "select pg_terminate_backend(pg_backend_pid())");
+    await expect(dying.install?.()).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    expect(await versionOf(url)).toBe(1);
+    expect(await hasColumn(url)).toBe(false);
+    expect(await (await openInstallation(url)).pending()).toEqual([]);
+    const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
+    await (await holdfast.acquire("k")).release();
+    await holdfast.close();
+    await upgrade(url).install?.();
+    expect(await versionOf(url)).toBe(2);
+    expect(await hasColumn(url)).toBe(true);
   });
 });

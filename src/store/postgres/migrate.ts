@@ -1,7 +1,10 @@
 /**
- * Setting the schema up and bringing it up to date: numbered scripts, once and only forward, all in one transaction under
- * an advisory lock, so that two that migrate at once do it one after the other. Scripts of tables (01 to 09) belong to a
- * version; the functions after them are replaced when they are not the ones on record.
+ * Sets the schema up and brings it up to date. A migration runs the steps for the tables that the store lacks, in the order
+ * of their versions, then the scripts with the functions (10 to 90), and records the version and a hash of the functions.
+ * Functions of another hash are replaced within a version too; a change of a signature drops the function in its script.
+ *
+ * All of it is one transaction under an advisory lock. Of several clients that migrate at once one does it, and the others
+ * find it done. A crash before the commit leaves the version that was there, whole; after the commit the new one.
  */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,38 +13,58 @@ import { HoldfastError } from "../../support/errors.js";
 import type { Installation, MigrationStep } from "../contract.js";
 import { toHoldfastError } from "./error-codes.js";
 
-const VERSION = 5;
+const VERSION = 1;
+/** The scripts with the tables, and the version that each belongs to. */
+const TABLES = [
+  { version: 1, script: "01-tables.sql" },
+  { version: 1, script: "02-jobs.sql" },
+  { version: 1, script: "03-manifests.sql" },
+];
 const SCRIPTS = new URL("./sql/", import.meta.url);
 
-/** `E_FORMAT_UNSUPPORTED` for a store of a version that is yet to come. */
-export function assertKnownVersion(version: number, where: string): void {
-  if (version <= VERSION) return;
+/** Throws `E_FORMAT_UNSUPPORTED` when the store has a later version of the schema than `known`. */
+export function assertKnownVersion(version: number, where: string, known = VERSION): void {
+  if (version <= known) return;
   throw new HoldfastError(
     "E_FORMAT_UNSUPPORTED",
-    `${where} has version ${version} of the schema; this one knows ${VERSION}`,
+    `${where} has version ${version} of the schema; this one knows ${known}`,
   );
 }
 
-/** Opening the store does not set it up: that takes rights which its users need not have. */
-export function createPostgresInstallation(url: string): Installation {
+/** Returns the steps that make the tables of this version, in order. */
+export function tableSteps(): MigrationStep[] {
+  return TABLES.map(({ version, script }) => ({ version, about: script, statements: read(script) }));
+}
+
+/**
+ * Opening the store does not set it up: that takes rights which its users need not have. `tables` are the steps from an
+ * empty database to the version that this client knows, which is that of the last one.
+ */
+export function createPostgresInstallation(url: string, tables = tableSteps()): Installation {
+  const known = Math.max(...tables.map(({ version }) => version));
+  const pending: StepsOf = (client, version) => pendingSteps(client, version, { tables, known });
   return {
-    pending: () => migrate(url, { steps: pendingSteps, isDryRun: true }),
+    pending: () => migrate(url, { steps: pending, known, isDryRun: true }),
     async install() {
-      await migrate(url, { steps: pendingSteps, isDryRun: false });
+      await migrate(url, { steps: pending, known, isDryRun: false });
     },
     async uninstall() {
-      return (await migrate(url, { steps: leavingSteps, isDryRun: false })).length > 0;
+      return (await migrate(url, { steps: leavingSteps, known, isDryRun: false })).length > 0;
     },
   };
 }
 
+/** Chooses the steps for a store of this version; null where there is no store yet. */
+type StepsOf = (client: pg.Client, version: number | null) => Promise<MigrationStep[]>;
+
 interface Move {
-  readonly steps: (client: pg.Client, version: number | null) => Promise<MigrationStep[]>;
+  readonly steps: StepsOf;
+  readonly known: number;
   readonly isDryRun: boolean;
 }
 
 /** The steps that were taken, or would be. */
-async function migrate(url: string, { steps: stepsOf, isDryRun }: Move): Promise<readonly MigrationStep[]> {
+async function migrate(url: string, { steps: stepsOf, known, isDryRun }: Move): Promise<readonly MigrationStep[]> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
@@ -54,7 +77,7 @@ async function migrate(url: string, { steps: stepsOf, isDryRun }: Move): Promise
     await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))");
     const version = await versionOf(client);
     if (version === null) await assertRoom(client);
-    else assertKnownVersion(version, client.host);
+    else assertKnownVersion(version, client.host, known);
     const steps = await stepsOf(client, version);
     if (!isDryRun) for (const { statements } of steps) await client.query(statements);
     await client.query(isDryRun ? "rollback" : "commit");
@@ -88,44 +111,39 @@ async function assertRoom(client: pg.Client): Promise<void> {
     });
 }
 
-async function pendingSteps(client: pg.Client, version: number | null): Promise<MigrationStep[]> {
-  const scripts = readScripts();
-  const functions = scripts.filter(isFunctions);
+async function pendingSteps(
+  client: pg.Client,
+  version: number | null,
+  { tables, known }: { readonly tables: readonly MigrationStep[]; readonly known: number },
+): Promise<MigrationStep[]> {
   const mark = functionsMark();
-  if (version === VERSION && mark === (await markOf(client))) return [];
-  const tables = scripts.filter(({ about }) => (versionOfScript(about) ?? 0) > (version ?? 0));
-  return [...tables, ...functions, step("mark", `update holdfast.store set functions_hash = '${mark}'`)];
+  if (version === known && mark === (await markOf(client))) return [];
+  const record = `update holdfast.store set schema_version = ${known}, functions_hash = '${mark}'`;
+  return [
+    ...tables.filter((step) => step.version > (version ?? 0)),
+    ...functionScripts().map((script) => ({ version: known, about: script, statements: read(script) })),
+    { version: known, about: "mark", statements: record },
+  ];
 }
 
-function readScripts(): MigrationStep[] {
+function functionScripts(): string[] {
+  const isOfTables = (name: string): boolean => TABLES.some(({ script }) => script === name);
   return readdirSync(SCRIPTS)
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => step(name, readFileSync(new URL(name, SCRIPTS), "utf8")));
+    .filter((name) => name.endsWith(".sql") && !isOfTables(name))
+    .sort();
 }
 
-function isFunctions({ about }: MigrationStep): boolean {
-  return versionOfScript(about) === null;
+function read(script: string): string {
+  return readFileSync(new URL(script, SCRIPTS), "utf8");
 }
 
 /** What a store has on record that has the functions of this version. */
 export function functionsMark(): string {
-  const functions = readScripts().filter(isFunctions);
-  return hash("sha256", functions.map(({ statements }) => statements).join("\n"), "hex");
+  return hash("sha256", functionScripts().map(read).join("\n"), "hex");
 }
 
 async function markOf(client: pg.Client): Promise<string | undefined> {
   return (await client.query("select functions_hash from holdfast.store")).rows[0]?.functions_hash;
-}
-
-function step(about: string, statements: string): MigrationStep {
-  return { version: VERSION, about, statements };
-}
-
-/** Null for functions. */
-function versionOfScript(name: string): number | null {
-  const number = Number(name.slice(0, 2));
-  return number < 10 ? number : null;
 }
 
 async function leavingSteps(client: pg.Client, version: number | null): Promise<MigrationStep[]> {
@@ -135,5 +153,5 @@ async function leavingSteps(client: pg.Client, version: number | null): Promise<
     throw new HoldfastError("E_LOCK_CONFLICT", `${rows[0].resource} is still held by ${rows[0].owner}`, {
       next: ["Release or break what is held, then uninstall."],
     });
-  return [step("uninstall", "drop schema holdfast cascade")];
+  return [{ version, about: "uninstall", statements: "drop schema holdfast cascade" }];
 }

@@ -1,4 +1,4 @@
--- Version 1 of the tables. Nobody but their owner touches them: everything goes through the functions.
+-- The tables of locks, version 1. Only their owner touches them: everything else goes through the functions.
 --
 -- Times are milliseconds of the server's clock, read after the guard is held. Keys are compared byte by byte.
 -- A grant is found by its key, and those below a key are a range of the same index, so there is one index and no more.
@@ -17,13 +17,15 @@ create table holdfast.store (
 );
 
 -- The guard: a row for every top-level segment ever locked. Whoever changes anything in the tree holds its row lock.
--- With it go the fence counter and the head of the audit chain, which change with every step too.
+-- With it go the fence counter and the head of the audit chain, which change with every step too. `publishing` counts the
+-- manifests that are pending in the tree, so that a step in a tree without them does not look for any.
 create table holdfast.trees (
   tree text collate "C" primary key,
   fence bigint not null default 0,
   epoch text not null default '',
   audit_seq bigint not null default 0,
-  audit_hash text not null default repeat('0', 64)
+  audit_hash text not null default repeat('0', 64),
+  publishing integer not null default 0
 ) with (fillfactor = 40);
 
 create type holdfast.want as (resource text, mode text, permits integer);
@@ -53,7 +55,8 @@ create table holdfast.grants (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- Places in line live for seconds and are re-entered after a crash: they are not worth a write to the log. A request for
--- keys of several trees has a row in each.
+-- keys of several trees has a row in each. `offer` is what a client that listens is given when its turn comes; null for the
+-- others.
 create unlogged table holdfast.tickets (
   tree text collate "C" not null,
   ticket_id text collate "C" not null,
@@ -67,6 +70,7 @@ create unlogged table holdfast.tickets (
   wait_ms bigint not null,
   refreshed_ms bigint not null,
   upgrade_of text,
+  offer json,
   primary key (tree, ticket_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -86,6 +90,13 @@ create table holdfast.audit (
   hash text not null,
   primary key (tree, seq)
 ) with (autovacuum_vacuum_insert_scale_factor = 1);
+
+-- One life of the server, from one loss of its memory to the next. The row goes with a crash, as everything in an
+-- unlogged table does, also with that of a single backend, which starts all others anew under the same postmaster.
+create unlogged table holdfast.incarnation (
+  singleton boolean primary key default true check (singleton),
+  id text not null
+);
 
 -- What the functions hand to each other.
 create type holdfast.neighbourhood as (grants holdfast.grants[], unreadable text[]);

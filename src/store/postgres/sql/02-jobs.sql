@@ -1,5 +1,6 @@
--- Version 2: jobs. The same tables as in SQLite (docs/formats.md): the scheduler is written once, for both. Whoever changes
--- them holds the row of job_clock, so steps of the scheduler come one after the other. Values of JSON are kept as text.
+-- The tables of jobs, version 1: the same as in SQLite (docs/formats.md), because the scheduler is written once, for both. A
+-- client that changes them holds the row of job_clock, so steps of the scheduler come one after the other. Values of JSON are
+-- kept as text.
 create table holdfast.job_gates (
   name text collate "C" primary key,
   cap integer,
@@ -120,5 +121,3 @@ create table holdfast.job_clock (
   vt double precision not null
 ) with (fillfactor = 50);
 insert into holdfast.job_clock values (1, 0);
-
-update holdfast.store set schema_version = 2;

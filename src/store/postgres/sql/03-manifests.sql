@@ -1,7 +1,5 @@
--- Version 3: what was published. A target is a path in one place, which is known by the mark beside it: the same path on
--- another machine is another target. `trees.publishing` counts what is pending in the tree, so that the others pay nothing.
-alter table holdfast.trees add column publishing integer not null default 0;
-
+-- The tables of publishes, version 1. A target is a path in one place, which is known by the mark beside it: the same path on
+-- another machine is another target.
 create table holdfast.manifests (
   id text collate "C" primary key,
   op text not null,
@@ -36,5 +34,3 @@ create table holdfast.manifest_files (
   mode integer not null,
   primary key (manifest, place_in_list)
 );
-
-update holdfast.store set schema_version = 3;

@@ -8,11 +8,13 @@
  */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
 import pg from "pg";
 import { HoldfastError } from "../../support/errors.js";
 import type { Installation, MigrationStep } from "../contract.js";
 import { toHoldfastError } from "./error-codes.js";
 
+const { basename } = posix;
 const VERSION = 1;
 /** The scripts with the tables, and the version that each belongs to. */
 const TABLES = [
@@ -33,7 +35,7 @@ export function assertKnownVersion(version: number, where: string, known = VERSI
 
 /** Returns the steps that make the tables of this version, in order. */
 export function tableSteps(): MigrationStep[] {
-  return TABLES.map(({ version, script }) => ({ version, about: script, statements: read(script) }));
+  return TABLES.map(({ version, script }) => ({ version, about: basename(script), statements: read(script) }));
 }
 
 /**
@@ -121,16 +123,18 @@ async function pendingSteps(
   const record = `update holdfast.store set schema_version = ${known}, functions_hash = '${mark}'`;
   return [
     ...tables.filter((step) => step.version > (version ?? 0)),
-    ...functionScripts().map((script) => ({ version: known, about: script, statements: read(script) })),
+    ...functionScripts().map((script) => ({ version: known, about: basename(script), statements: read(script) })),
     { version: known, about: "mark", statements: record },
   ];
 }
 
+/** Returns the scripts with functions in the order of their numbers, whatever folder each lies in. */
 function functionScripts(): string[] {
-  const isOfTables = (name: string): boolean => TABLES.some(({ script }) => script === name);
-  return readdirSync(SCRIPTS)
-    .filter((name) => name.endsWith(".sql") && !isOfTables(name))
-    .sort();
+  const isOfTables = (path: string): boolean => TABLES.some(({ script }) => script === path);
+  return readdirSync(SCRIPTS, { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".sql") && !isOfTables(path))
+    .sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
 }
 
 function read(script: string): string {

@@ -9,7 +9,7 @@ import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { Sql, SqlRow } from "../contract.js";
 import type { CallerRows } from "../ledger.js";
 import type { Authorizer, Database } from "./database.js";
-import { TABLES } from "./schema.js";
+import { MIGRATIONS, tablesOf } from "./schema.js";
 import type { Body } from "./steps.js";
 
 /** SQLite's numbers for what a statement is about to do. */
@@ -21,7 +21,7 @@ const NOT_AUTHORIZED = 23;
 
 export const MARKS = "holdfast_fences";
 /** A table called `json_each` would hide the function of that name from our statements. */
-const NAMES_IN_A_STORE = new Set([MARKS, "json_each", ...TABLES]);
+const NAMES_IN_A_STORE = new Set([MARKS, "json_each", ...tablesOf(MIGRATIONS)]);
 const READING = new Set([READ, SELECT, FUNCTION, RECURSIVE]);
 const LEAVING = new Set([PRAGMA, TRANSACTION, ATTACH, DETACH, SAVEPOINT]);
 

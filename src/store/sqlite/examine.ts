@@ -12,13 +12,14 @@ import { HoldfastError, ioError } from "../../support/errors.js";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local-store.js";
 import { Database } from "./database.js";
+import { schemaOf } from "./migrate.js";
 import { createRecords } from "./records.js";
-import { SCHEMA_VERSION } from "./schema.js";
+import { MIGRATIONS, type Migration, newestVersion } from "./schema.js";
 import { Tables } from "./tables.js";
 
 const COPIES = 20;
 
-export function examineSqliteStore(place: string): Examination | null {
+export function examineSqliteStore(place: string, migrations: readonly Migration[] = MIGRATIONS): Examination | null {
   const path = resolve(place);
   if (!existsSync(path)) return null;
   const copy = copyAtRest(path);
@@ -29,7 +30,7 @@ export function examineSqliteStore(place: string): Examination | null {
   };
   try {
     database = new Database(copy ?? path);
-    const settings = settingsIn(database, path);
+    const settings = settingsIn(database, path, newestVersion(migrations));
     const records = createRecords(database, new Tables(database));
     const check = database.prepare("PRAGMA quick_check(20)");
     return {
@@ -48,12 +49,12 @@ export function examineSqliteStore(place: string): Examination | null {
   }
 }
 
-function settingsIn(database: Database, path: string): Settings {
-  const version = Number(database.prepare("PRAGMA user_version").get()?.[0]);
-  if (version > SCHEMA_VERSION)
-    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} has schema version ${version}, this is ${SCHEMA_VERSION}`);
-  if (version < SCHEMA_VERSION)
-    throw new HoldfastError("E_CONFIG", `${path} has schema version ${version}, this is ${SCHEMA_VERSION}`, {
+function settingsIn(database: Database, path: string, known: number): Settings {
+  const version = schemaOf(database);
+  if (version > known)
+    throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} has schema version ${version}, this is ${known}`);
+  if (version < known)
+    throw new HoldfastError("E_CONFIG", `${path} has schema version ${version}, this is ${known}`, {
       next: ["Open the store once, or run `holdfast migrate`: it is brought up to date."],
     });
   const text = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];

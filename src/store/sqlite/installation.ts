@@ -12,18 +12,19 @@ import { enterAll } from "../../support/guard.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
 import { Database } from "./database.js";
-import { MIGRATIONS, newerSchema, SCHEMA_VERSION, TABLES } from "./schema.js";
+import { knownVersion, runMissing } from "./migrate.js";
+import { MIGRATIONS, type Migration, missingMigrations, tablesOf } from "./schema.js";
 import { Tables } from "./tables.js";
 import { openTurnstile } from "./turnstile.js";
 
 const AT_ONCE = 50_000;
 
-export function createSqliteInstallation(place: string): Installation {
+export function createSqliteInstallation(place: string, migrations: readonly Migration[] = MIGRATIONS): Installation {
   const path = resolve(place);
   return {
     async pending() {
-      const version = existsSync(path) ? withDatabase(path, knownVersion) : 0;
-      return MIGRATIONS.filter((step) => step.version > version).map(({ version, about, sql }) => ({
+      const version = existsSync(path) ? withDatabase(path, (database) => knownVersion(database, migrations)) : 0;
+      return missingMigrations(migrations, version).map(({ version, about, sql }) => ({
         version,
         about,
         statements: sql.trim(),
@@ -34,7 +35,7 @@ export function createSqliteInstallation(place: string): Installation {
       const turnstile = openTurnstile(`${path}-turn`);
       await enterAll([turnstile], path);
       try {
-        return dropAll(path, clock);
+        return dropAll(path, migrations, clock);
       } finally {
         turnstile.leave();
         turnstile.close();
@@ -43,15 +44,14 @@ export function createSqliteInstallation(place: string): Installation {
   };
 }
 
-function dropAll(path: string, clock: Clock): boolean {
+function dropAll(path: string, migrations: readonly Migration[], clock: Clock): boolean {
   const isEmpty = withDatabase(path, (database) => {
-    const version = knownVersion(database);
-    if (version === 0) return null;
+    if (knownVersion(database, migrations) === 0) return null;
     if (!database.tryBegin()) throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`);
     try {
-      for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
+      runMissing(database, migrations);
       assertFree(database, clock);
-      for (const table of TABLES) database.exec(`DROP TABLE ${table}`);
+      for (const table of tablesOf(migrations)) database.exec(`DROP TABLE ${table}`);
       database.exec("PRAGMA user_version = 0");
       const others = database.prepare("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").get()?.[0];
       database.commit();
@@ -72,12 +72,6 @@ function assertFree(database: Database, clock: Clock): void {
   const count = Number(database.prepare("SELECT count(*) FROM dal_locks").get()?.[0]);
   if (count > grants.length)
     throw new HoldfastError("E_LOCK_CONFLICT", `${count - grants.length} grants in ${database.path} cannot be read`);
-}
-
-function knownVersion(database: Database): number {
-  const version = Number(database.prepare("PRAGMA user_version").get()?.[0]);
-  if (version > SCHEMA_VERSION) throw newerSchema(database.path, version);
-  return version;
 }
 
 function withDatabase<T>(path: string, action: (database: Database) => T): T {

@@ -3,17 +3,14 @@ import { assertAgree, type Settings } from "../../lock/settings.js";
 import { HoldfastError } from "../../support/errors.js";
 import { firstSettings } from "../first-settings.js";
 import type { Database } from "./database.js";
-import { MIGRATIONS, newerSchema, SCHEMA_VERSION } from "./schema.js";
+import { type Migration, missingMigrations, newestVersion } from "./schema.js";
 
 /** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
-export function migrate(database: Database, stated: Partial<Settings>): Settings {
+export function migrate(database: Database, stated: Partial<Settings>, migrations: readonly Migration[]): Settings {
   if (!database.tryBegin())
     throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`);
   try {
-    const version = schemaOf(database);
-    if (version > SCHEMA_VERSION) throw newerSchema(database.path, version);
-    for (const step of MIGRATIONS) if (step.version > version) database.exec(step.sql);
-    if (version < SCHEMA_VERSION) database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    runMissing(database, migrations);
     const settings = agreeOnSettings(database, stated);
     database.commit();
     return settings;
@@ -23,12 +20,36 @@ export function migrate(database: Database, stated: Partial<Settings>): Settings
   }
 }
 
-/** What is on record in a database that has the current schema, or null where `migrate` has something to do. `E_CONFIG` */
-export function settingsAsTheyAre(database: Database, stated: Partial<Settings>): Settings | null {
-  return schemaOf(database) === SCHEMA_VERSION ? recordedSettings(database, stated) : null;
+/**
+ * Runs, inside the transaction that is open, the migrations that the database has not had: a crash in the middle leaves the
+ * version it had. Throws `E_FORMAT_UNSUPPORTED` for a newer schema.
+ */
+export function runMissing(database: Database, migrations: readonly Migration[]): void {
+  const missing = missingMigrations(migrations, knownVersion(database, migrations));
+  for (const { sql } of missing) database.exec(sql);
+  if (missing.length > 0) database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
 }
 
-function schemaOf(database: Database): number {
+/** Returns the schema version, 0 where there are no tables yet. Throws `E_FORMAT_UNSUPPORTED` for a newer schema. */
+export function knownVersion(database: Database, migrations: readonly Migration[]): number {
+  const [version, known] = [schemaOf(database), newestVersion(migrations)];
+  if (version <= known) return version;
+  throw new HoldfastError(
+    "E_FORMAT_UNSUPPORTED",
+    `${database.path} has schema version ${version}; this version of holdfast knows ${known}`,
+  );
+}
+
+/** What is on record in a database that has the newest schema, or null where `migrate` has something to do. `E_CONFIG` */
+export function settingsAsTheyAre(
+  database: Database,
+  stated: Partial<Settings>,
+  migrations: readonly Migration[],
+): Settings | null {
+  return schemaOf(database) === newestVersion(migrations) ? recordedSettings(database, stated) : null;
+}
+
+export function schemaOf(database: Database): number {
   return Number(database.prepare("PRAGMA user_version").get()?.[0]);
 }
 

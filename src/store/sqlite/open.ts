@@ -17,10 +17,16 @@ import { Database } from "./database.js";
 import { SqliteLedger } from "./ledger.js";
 import { migrate, settingsAsTheyAre } from "./migrate.js";
 import { createRecords } from "./records.js";
+import { MIGRATIONS, type Migration } from "./schema.js";
 import { Tables } from "./tables.js";
 import { openTurnstile } from "./turnstile.js";
 
-export async function openSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+export async function openSqliteStore(
+  place: string,
+  stated: Partial<Settings>,
+  clock: Clock,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "sqlite: needs a path", { next: ["Write sqlite:PATH."] });
   const path = resolve(place);
   prepareFolder(dirname(path), !existsSync(path));
@@ -29,12 +35,12 @@ export async function openSqliteStore(place: string, stated: Partial<Settings>, 
   let database: Database | null = null;
   try {
     database = isInUse(path) ? new Database(path) : null;
-    let settings = database === null ? null : settingsHere(database, stated, clock());
+    let settings = database === null ? null : settingsHere(database, stated, clock(), migrations);
     if (database === null || settings === null) {
       await enterAll([turnstile], path);
       const isNew = !existsSync(path);
       database ??= new Database(path);
-      settings = setUp(database, stated, clock());
+      settings = setUp(database, stated, clock(), migrations);
       if (isNew) syncFolder(dirname(path));
       turnstile.leave();
     }
@@ -58,17 +64,27 @@ function isInUse(path: string): boolean {
  * A database that needs nothing done to it is opened by reading alone: whoever was stopped inside the turnstile, while it
  * opened the same file, keeps nobody from that. Null where there is something to do. `E_CONFIG`
  */
-function settingsHere(database: Database, stated: Partial<Settings>, now: Instant): Settings | null {
+function settingsHere(
+  database: Database,
+  stated: Partial<Settings>,
+  now: Instant,
+  migrations: readonly Migration[],
+): Settings | null {
   return database.readAtOnce(() => {
-    const settings = settingsAsTheyAre(database, stated);
+    const settings = settingsAsTheyAre(database, stated, migrations);
     const machine = settings === null ? null : machineOf(database);
     return machine === null || isOtherMachine(machine, now) ? null : settings;
   });
 }
 
 /** Inside the turnstile. `E_CONFIG` also while something is held from another machine, the one on record. */
-function setUp(database: Database, stated: Partial<Settings>, now: Instant): Settings {
-  const settings = migrate(database, stated);
+function setUp(
+  database: Database,
+  stated: Partial<Settings>,
+  now: Instant,
+  migrations: readonly Migration[],
+): Settings {
+  const settings = migrate(database, stated, migrations);
   const recorded = machineOf(database);
   if (recorded !== null && !isOtherMachine(recorded, now)) return settings;
   if (recorded !== null)

@@ -1,5 +1,5 @@
 /**
- * The tables, as numbered steps that are run once and only forward.
+ * The tables, as numbered migrations that run once and only forward.
  *
  * What a step costs is the number of pages it changes. So a step on a top-level key changes two: the leaf of `dal_locks`
  * with the grant, and the leaf of `trees` with the tree's row, which has all that changes with every step, the newest
@@ -7,8 +7,8 @@
  * index by resource; those on a top-level key are found by the beginning of their ids. `audit` has row ids, so that its
  * blocks, a page each, are appended whatever tree they belong to.
  */
-import { HoldfastError } from "../../support/errors.js";
 
+/** Holds the SQL that leads from the version before to this one. */
 export interface Migration {
   readonly version: number;
   readonly about: string;
@@ -18,7 +18,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    about: "grants, tickets, trees with their fences and newest entries, audit",
+    about: "grants, tickets, trees with their fences and newest entries, audit, manifests, jobs",
     sql: `
       CREATE TABLE settings (
         name  TEXT PRIMARY KEY,
@@ -56,9 +56,10 @@ export const MIGRATIONS: readonly Migration[] = [
 
       CREATE TABLE tickets (
         resource  TEXT NOT NULL,
+        number    INTEGER NOT NULL,
         ticket_id TEXT NOT NULL,
         ticket    JSON NOT NULL,
-        PRIMARY KEY (resource, ticket_id)
+        PRIMARY KEY (resource, number, ticket_id)
       ) WITHOUT ROWID;
 
       CREATE TABLE trees (
@@ -73,7 +74,8 @@ export const MIGRATIONS: readonly Migration[] = [
         audit_seq      INTEGER NOT NULL,
         audit_hash     TEXT NOT NULL,
         tail_seq       INTEGER NOT NULL,
-        tail           TEXT NOT NULL
+        tail           TEXT NOT NULL,
+        publishing     INTEGER NOT NULL
       );
 
       CREATE TABLE audit (
@@ -82,13 +84,6 @@ export const MIGRATIONS: readonly Migration[] = [
         entries   TEXT NOT NULL,
         PRIMARY KEY (tree, first_seq)
       );
-    `,
-  },
-  {
-    version: 2,
-    about: "manifests of what is published",
-    sql: `
-      ALTER TABLE trees ADD COLUMN publishing INTEGER NOT NULL DEFAULT 0;
 
       CREATE TABLE manifests (
         id            TEXT PRIMARY KEY,
@@ -116,12 +111,7 @@ export const MIGRATIONS: readonly Migration[] = [
         mode     INTEGER NOT NULL,
         PRIMARY KEY (manifest, path)
       ) WITHOUT ROWID;
-    `,
-  },
-  {
-    version: 3,
-    about: "jobs: caps, projects, flows, jobs, slots, workers",
-    sql: `
+
       CREATE TABLE job_gates (
         name    TEXT PRIMARY KEY,
         cap     INTEGER,
@@ -183,7 +173,10 @@ export const MIGRATIONS: readonly Migration[] = [
         worker       TEXT,
         created_at   INTEGER NOT NULL,
         started_at   INTEGER,
-        ended_at     INTEGER
+        ended_at     INTEGER,
+        cron         TEXT,
+        time_zone    TEXT,
+        schedule     INTEGER
       );
       CREATE INDEX jobs_ready ON jobs (flow, is_map, priority DESC, job) WHERE state = 'ready';
       CREATE INDEX jobs_due ON jobs (run_at, job) WHERE state = 'scheduled';
@@ -192,7 +185,8 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE UNIQUE INDEX jobs_unique ON jobs (unique_key)
         WHERE unique_key IS NOT NULL AND state IN ('scheduled', 'ready', 'waiting', 'running');
       CREATE INDEX jobs_of_project ON jobs (project, job);
-      CREATE INDEX jobs_dead ON jobs (ended_at) WHERE state = 'failed';
+      CREATE INDEX jobs_ended ON jobs (state, ended_at) WHERE ended_at IS NOT NULL;
+      CREATE INDEX jobs_unlisted ON jobs (job) WHERE flow = 0;
 
       CREATE TABLE job_slots (
         job        INTEGER PRIMARY KEY,
@@ -231,18 +225,6 @@ export const MIGRATIONS: readonly Migration[] = [
         vt  REAL NOT NULL
       );
       INSERT INTO job_clock VALUES (1, 0);
-    `,
-  },
-  {
-    version: 4,
-    about: "jobs that come again, that a transaction added, and how long ended ones are kept",
-    sql: `
-      ALTER TABLE jobs ADD COLUMN cron TEXT;
-      ALTER TABLE jobs ADD COLUMN time_zone TEXT;
-      ALTER TABLE jobs ADD COLUMN schedule INTEGER;
-      DROP INDEX jobs_dead;
-      CREATE INDEX jobs_ended ON jobs (state, ended_at) WHERE ended_at IS NOT NULL;
-      CREATE INDEX jobs_unlisted ON jobs (job) WHERE flow = 0;
 
       CREATE TABLE job_keep (
         state   TEXT PRIMARY KEY,
@@ -251,38 +233,21 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO job_keep VALUES ('done', 604800000), ('cancelled', 604800000), ('failed', 7776000000);
     `,
   },
-  {
-    version: 5,
-    about: "places in line as they are served; whoever waits takes a new one",
-    sql: `
-      DROP TABLE tickets;
-      CREATE TABLE tickets (
-        resource  TEXT NOT NULL,
-        number    INTEGER NOT NULL DEFAULT 0,
-        ticket_id TEXT NOT NULL,
-        ticket    JSON NOT NULL,
-        PRIMARY KEY (resource, number, ticket_id)
-      ) WITHOUT ROWID;
-      -- A process of an earlier version that still runs names no number.
-      CREATE TRIGGER tickets_by_number AFTER INSERT ON tickets WHEN new.number = 0 AND new.ticket ->> 'n' <> 0 BEGIN
-        UPDATE OR REPLACE tickets SET number = new.ticket ->> 'n'
-          WHERE resource = new.resource AND number = 0 AND ticket_id = new.ticket_id;
-      END;
-      UPDATE trees SET waiting = 0;
-    `,
-  },
 ];
 
-export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
-
-export function newerSchema(path: string, version: number): HoldfastError {
-  return new HoldfastError(
-    "E_FORMAT_UNSUPPORTED",
-    `${path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
-  );
+/** Returns the version that a program with these migrations writes. */
+export function newestVersion(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
 }
 
-/** The tables of all versions. */
-export const TABLES: ReadonlySet<string> = new Set(
-  MIGRATIONS.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string)),
-);
+/** Returns the migrations that a database of this version has not had. */
+export function missingMigrations(migrations: readonly Migration[], version: number): readonly Migration[] {
+  return migrations.filter((migration) => migration.version > version);
+}
+
+/** Returns the names of the tables that these migrations create. */
+export function tablesOf(migrations: readonly Migration[]): ReadonlySet<string> {
+  return new Set(
+    migrations.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string)),
+  );
+}

@@ -30,7 +30,7 @@ export class Trees {
     );
     this.#insert = database.prepare(
       `INSERT INTO trees (tree, fence, fence_reserved, boot, held, waiting, last_ticket, audit_seq, audit_hash, tail_seq,
-         tail) VALUES (?, 0, 0, 0, 0, 0, 0, ?, ?, 0, '') RETURNING id`,
+         tail, publishing) VALUES (?, 0, 0, 0, 0, 0, 0, ?, ?, 0, '', 0) RETURNING id`,
     );
     const update = `UPDATE trees SET fence = ?, held = ?, waiting = ?, last_ticket = ?, audit_seq = ?, audit_hash = ?,
       tail_seq = ?, publishing = ?`;

@@ -8,6 +8,7 @@ import type { Grant } from "../../../src/lock/grant.js";
 import type { Key } from "../../../src/lock/key.js";
 import type { AcquireRequest, AuditVerdict, Store } from "../../../src/store/contract.js";
 import { openSqliteStore } from "../../../src/store/sqlite/open.js";
+import { MIGRATIONS, type Migration } from "../../../src/store/sqlite/schema.js";
 import type { Clock } from "../../../src/support/clock.js";
 import { acquireRequest, PARTY } from "../acquire-request.js";
 
@@ -33,8 +34,12 @@ export function newPlace(): string {
   return join(folder, "locks.db");
 }
 
-export async function open(place: string, clock: Clock = clockOf("this boot")): Promise<Store> {
-  const store = await openSqliteStore(place, {}, clock);
+export async function open(
+  place: string,
+  clock: Clock = clockOf("this boot"),
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Store> {
+  const store = await openSqliteStore(place, {}, clock, migrations);
   closers.push(() => store.close().catch(() => undefined));
   return store;
 }

@@ -1930,14 +1930,6 @@ export const MUTANTS = [
     tests: crash("restart", "though it is JSON, held nothing either"),
   },
   {
-    name: "kept-version",
-    about: "an older version takes for free what it does not look for in tree.json",
-    file: "src/store/file/tree-step.ts",
-    find: "schema_version: TREE_VERSION,",
-    replace: "schema_version: record.schema_version,",
-    tests: { files: ["test/store/file/kept-grants.test.ts"], only: "gone on with" },
-  },
-  {
     name: "held-back-let-go",
     about: "what is held while a replaced tree goes is kept for good",
     file: "src/support/held-back.ts",

@@ -6,8 +6,7 @@ import type { StoredGrant } from "../grant-codec.js";
 import type { Codec } from "./block-file.js";
 import type { NodeChange } from "./nodes.js";
 
-/** From the second on, grants on keys below may be in it. */
-export const TREE_VERSION = 2;
+export const TREE_VERSION = 1;
 
 /** tree.json */
 export interface TreeRecord {

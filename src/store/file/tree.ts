@@ -36,7 +36,7 @@ import { LineFile } from "./line-file.js";
 import type { ManifestFiles } from "./manifest-files.js";
 import { type Found, merge, NodeFiles } from "./nodes.js";
 import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./tree-beginning.js";
-import { inOneShape, outlivesMachine, TREE_CODEC, TREE_VERSION, type TreeRecord } from "./tree-record.js";
+import { inOneShape, outlivesMachine, TREE_CODEC, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
 const NOTHING: readonly Manifest[] = [];
@@ -241,7 +241,7 @@ export class FileTree {
     this.#appendAudit(step);
     const next = withPending(step);
     const op = step.durable ? { id, next, durable: true as const } : { id, next };
-    this.#write({ ...this.record, schema_version: TREE_VERSION, op }, step.durable);
+    this.#write({ ...this.record, op }, step.durable);
   }
 
   /**

@@ -91,7 +91,7 @@ async function heldToken(
   const kept = found.map((each) => each.lease_token);
   for (const token of around === undefined ? kept : [around, ...kept])
     if (await opens(holdfast, key, token)) return token;
-  return found.find((each) => each.state !== "asked")?.lease_token;
+  return found.find((each) => each.state === "given")?.lease_token;
 }
 
 async function opens(holdfast: Holdfast, key: string, token: string): Promise<boolean> {

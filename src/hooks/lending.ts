@@ -23,9 +23,8 @@ export function lentKey(lender: string, key: Key): Key {
   return fittingKey([LENT, digest(lender), ...key.split("/").slice(1)]);
 }
 
-/** Also one of an older version, which had a tree for each lender. */
 export function isLentKey(key: string): boolean {
-  return key.startsWith("lent:");
+  return key.startsWith(`${LENT}/`);
 }
 
 export interface Lender {

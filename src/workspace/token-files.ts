@@ -33,8 +33,7 @@ interface KeptToken {
   readonly resource: string;
   readonly lease_token: string;
   readonly created_at: string;
-  /** Files of an earlier version have none: they are taken for given. */
-  readonly state?: "asked" | "given";
+  readonly state: "asked" | "given";
 }
 
 export interface FoundToken extends KeptToken {

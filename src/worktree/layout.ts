@@ -93,6 +93,8 @@ export function prepareLayout(layout: Layout): void {
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** What stands in `restores/` beside the folder of a worktree ends so. */
+const OF_ANOTHER = /\.(mark|revert|json)$/;
 
 /** A name is a file's name and a part of a key at once. `E_INVALID_ARGUMENT`. */
 export function parseWorktreeName(name: unknown, field = "name"): string {
@@ -101,18 +103,9 @@ export function parseWorktreeName(name: unknown, field = "name"): string {
       field,
       `${JSON.stringify(name)} is no name: letters, digits, . _ - (at most 64, no dot first)`,
     );
+  if (OF_ANOTHER.test(name))
+    throw invalidArgument(field, `${JSON.stringify(name)} ends in .mark, .revert or .json, as files beside it do`);
   return name;
-}
-
-/** What stands in `restores/` beside the folder of a worktree ends so. */
-const OF_ANOTHER = /\.(mark|revert|json)$/;
-
-/** Of a worktree that is to be made. Those of older versions may be called as they like. `E_INVALID_ARGUMENT`. */
-export function parseNewWorktreeName(name: unknown): string {
-  const parsed = parseWorktreeName(name);
-  if (OF_ANOTHER.test(parsed))
-    throw invalidArgument("name", `${JSON.stringify(name)} ends in .mark, .revert or .json, as files beside it do`);
-  return parsed;
 }
 
 export function worktreeKey(name: string): string {

@@ -5,7 +5,7 @@ import { join, resolve, sep } from "node:path";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../support/durable-file.js";
 import { HoldfastError, invalidArgument, ioError } from "../support/errors.js";
 import { underGuard } from "../support/guard.js";
-import { keptPath, type Layout, parseNewWorktreeName, parseWorktreeName } from "./layout.js";
+import { keptPath, type Layout, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
 
 export type WorktreeMode = "exclusive" | "shared";
@@ -90,7 +90,7 @@ export function dropWorktree(layout: Layout, name: string): void {
 
 /** The name of a new worktree must be free, its folder its own. */
 export function checkPayload(layout: Layout, payload: string, name: string): void {
-  if (existsSync(fileOf(layout, parseNewWorktreeName(name)))) throw taken(name);
+  if (existsSync(fileOf(layout, parseWorktreeName(name)))) throw taken(name);
   if (contains(layout.home, payload)) throw invalidArgument("path", `${payload} lies in ${layout.home}`);
   for (const other of listWorktrees(layout)) {
     const place = payloadOf(layout, other);

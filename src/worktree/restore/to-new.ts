@@ -36,7 +36,7 @@ export interface RestoreToNew {
   onProgress(files: number, bytes: number): void;
 }
 
-/** Paths as `keptPath` has them; those of older versions are absolute. */
+/** Paths as `keptPath` has them. */
 interface RestoreIntent {
   readonly staged: string;
   readonly target: string;

@@ -26,6 +26,8 @@
  *
  * Not promised: anything against programs that write `_LOCK.json` without asking. Should one create it between 1 and 3,
  * the link fails and the caller is told that the folder is locked.
+ *
+ * protocol: deliverable step
  */
 import { hash } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, renameSync } from "node:fs";

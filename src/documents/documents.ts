@@ -29,6 +29,8 @@
  * Not promised: that two documents read one after the other are of one moment; protection from programs that write these
  * files themselves (their changes are kept, not merged; but after a restart of the machine an older content of our own that
  * they have put back looks like one that a power cut has left, and the journal's last one is written); more than one machine.
+ *
+ * protocol: documents journal
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

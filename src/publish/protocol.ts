@@ -44,6 +44,8 @@
  * Not promised: that a reader who opens several files, one after the other, gets all of them from one tree (open the
  * folder once, or link to it by a version); that a reader deep in the old tree finds files it has not opened yet; that
  * programs which write into the target without holding the key are kept out.
+ *
+ * protocol: publish manifest
  */
 
 import type { ManifestDraft } from "../lease/kernel.js";

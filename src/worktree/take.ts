@@ -17,6 +17,8 @@
  * anything is renamed, and what was staged is removed.
  *
  * Not promised: that a payload written by somebody who does not hold the lock stays as it is; it is noticed.
+ *
+ * protocol: snapshot intent
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

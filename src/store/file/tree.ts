@@ -14,6 +14,8 @@
  *
  * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
  * processes are dead anyway, and detached grants were synced when they were made.
+ *
+ * protocol: file store page
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

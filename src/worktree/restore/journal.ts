@@ -7,6 +7,8 @@
  *   journal.json   the decision: from here on it is finished, whoever does it. Names the hash of the steps
  *   progress       how many steps are done; those after it may be done in part, and are done again
  *   applied        the payload is the snapshot's; only tidying up is left
+ *
+ * protocol: restore journal
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -73,28 +73,6 @@ describe("the source", () => {
 
   it.each(CODES)("throws %s somewhere", (code) => {
     expect(thrown).toContain(code);
-  });
-});
-
-const page = join(root, "docs/errors.md");
-
-describe.skipIf(!existsSync(page))("docs/errors.md (left out while there is no such page)", () => {
-  const sections = new Map(
-    (existsSync(page) ? readFileSync(page, "utf8") : "")
-      .split(/^### /m)
-      .slice(1)
-      .map((section) => [section.slice(0, section.indexOf("\n")).trim(), section] as const),
-  );
-
-  it("has one heading for each code, in the order of the table", () => {
-    expect([...sections.keys()]).toEqual(CODES);
-  });
-
-  it.each(CODES)("says of %s what the table says", (code) => {
-    const { meaning, retryable, exit, next } = ERRORS[code];
-    const text = (sections.get(code) ?? "").replaceAll(/\s+/g, " ");
-    for (const part of [meaning, `Retryable: ${retryable ? "yes" : "no"}`, `Exit code: ${exit}`, next])
-      expect(text).toContain(part);
   });
 });
 

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { histories, keepsItsProperties } from "./properties.js";
 
 /** The sample has the same histories every time. */
-const RUNS = process.env.HOLDFAST_SOAK === "sample" ? { numRuns: 10, seed: 10 } : { numRuns: 300 };
+const RUNS = IS_SAMPLE ? { numRuns: 10, seed: 10 } : { numRuns: 300 };
 
-it(`BOARD-2 any sequence at once, ${RUNS.numRuns} times`, async () => {
+it(`BOARD-2 any sequence at once, ${RUNS.numRuns} times${sample("10 of 300 histories")}`, async () => {
   await fc.assert(fc.asyncProperty(histories, keepsItsProperties), RUNS);
 });

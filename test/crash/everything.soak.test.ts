@@ -5,12 +5,12 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { SCENARIOS } from "../fixtures/fault-scenarios.mjs";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { expectSuccessor, observe } from "./evidence.js";
 import { failEverywhere } from "./failing.js";
 import { inParallel, type KillPoint, newStoreIn, runAndKill } from "./kill.js";
 import { at, expectOldOrNew, pointsOf, scenarioNamed, scratchFolder, sweep, sweepTwice, undisturbed } from "./sweep.js";
 
-const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const names = Object.keys(SCENARIOS);
 
 let base: string;
@@ -25,19 +25,19 @@ afterAll(() => {
   console.log("points:", count);
 });
 
-describe("STORE-2: a crash at any instruction leaves the old or the new state", () => {
+describe(`STORE-2: a crash at any instruction leaves the old or the new state${sample("every 2nd operation")}`, () => {
   it.each(names)("%s", async (name) => {
     count.stops += await sweep(base, scenarioNamed(name), IS_SAMPLE ? 2 : 1);
   });
 });
 
-describe("STORE-2: a crash while what a crash left is repaired", () => {
+describe(`STORE-2: a crash while what a crash left is repaired${sample("every 7th operation, then every 5th")}`, () => {
   it.each(names)("%s", async (name) => {
     count.pairs += await sweepTwice(base, scenarioNamed(name), IS_SAMPLE ? 7 : 1, IS_SAMPLE ? 5 : 1);
   });
 });
 
-describe("STORE-2: an error of the disk is told, changes nothing halfway, and passes", () => {
+describe(`STORE-2: an error of the disk is told, changes nothing halfway, and passes${sample("every 3rd operation, one error each")}`, () => {
   it.each(names)("%s", async (name) => {
     count.failures += await failEverywhere(base, scenarioNamed(name), {
       every: IS_SAMPLE ? 3 : 1,
@@ -46,7 +46,7 @@ describe("STORE-2: an error of the disk is told, changes nothing halfway, and pa
   });
 });
 
-describe("STORE-2: a killed process leaves the old or the new state", () => {
+describe(`STORE-2: a killed process leaves the old or the new state${sample("every 9th operation")}`, () => {
   it.each(names)("%s", async (name) => {
     const scenario = scenarioNamed(name);
     const course = await undisturbed(base, scenario);

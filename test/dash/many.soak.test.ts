@@ -1,9 +1,9 @@
 /** DASH-1: the page of a store with 10,000 locks, half of them trees of their own, half side by side. */
 import { expect, it } from "vitest";
+import { IS_SAMPLE } from "../fixtures/sample.fixture.js";
 import { CHROMIUM, launchChromium } from "./chromium.js";
 import { Scene } from "./scene.js";
 
-const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const LOCKS = 10_000;
 const AT_A_TIME = 50;
 const LAST = keyOf(LOCKS - 1);
@@ -23,7 +23,7 @@ async function withManyLocks(store: string): Promise<Scene> {
 }
 
 it.skipIf(IS_SAMPLE).each(["sqlite", "file"])(
-  "10,000 locks are listed and searched, on %s (not in a sample)",
+  "10,000 locks are listed and searched, on %s (needs the whole soak)",
   async (store) => {
     await using scene = await (await withManyLocks(store)).enter();
     expect(await scene.look("locks")).toMatchObject({ matching: LOCKS, pages: LOCKS / 100, is_all: true });
@@ -33,7 +33,7 @@ it.skipIf(IS_SAMPLE).each(["sqlite", "file"])(
   },
 );
 
-it.runIf(CHROMIUM !== undefined)("10,000 locks in Chromium (where it is installed)", async () => {
+it.runIf(CHROMIUM !== undefined)("10,000 locks in a browser (needs Chromium)", async () => {
   await using scene = await withManyLocks("sqlite");
   const browser = await launchChromium();
   try {

@@ -2,32 +2,32 @@
 import { describe, it } from "vitest";
 import { inParallel } from "../crash/kill.js";
 import { SCENARIOS } from "../fixtures/deliverable-scenarios.mjs";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { failEverywhere, killAt, operationsOf, sweep } from "./crash.js";
 import { raceToLock, raceToRecover } from "./races.js";
 
-const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const names = Object.keys(SCENARIOS);
 
-describe("DELIV-5: the long race", () => {
+describe(`DELIV-5: the long race${sample("25 of 1,000 rounds, 5 of 300 recoveries")}`, () => {
   it("ten processes, a thousand rounds: one wins each", () => raceToLock(IS_SAMPLE ? 25 : 1_000));
   it("two recover at once: one wins", () => raceToRecover("recover", 2, IS_SAMPLE ? 5 : 300));
   it("ten take over at once: one wins", () => raceToRecover("lock", 10, IS_SAMPLE ? 5 : 300));
 });
 
-describe("DELIV-1: a crash while what a crash left is settled", () => {
+describe(`DELIV-1: a crash while what a crash left is settled${sample("every 7th operation")}`, () => {
   it.each(names)("%s", async (name) => {
     await sweep(name, IS_SAMPLE ? { every: 7, second: 9 } : { second: 1 });
   });
 });
 
-describe("DELIV-1: an error of the disk is told, and the folder goes on", () => {
+describe(`DELIV-1: an error of the disk is told, and the folder goes on${sample("1 of 3 errors")}`, () => {
   it.each(names)("%s", async (name) => {
     for (const errno of IS_SAMPLE ? (["EIO"] as const) : (["ENOSPC", "EIO", "EACCES"] as const))
       await failEverywhere(name, errno);
   });
 });
 
-describe("DELIV-1: killed before and after every file operation", () => {
+describe(`DELIV-1: killed before and after every file operation${sample("every 9th operation")}`, () => {
   it.each(names)("%s", async (name) => {
     const operations = await operationsOf(name);
     const points = operations.flatMap((operation, index) => {

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { sharedServer } from "../postgres/server.js";
 import { anyCrowd } from "./history.js";
 import { openModelWithoutDeaths, openPostgresHabitat } from "./postgres-habitat.js";
 import { createSideBySide, type SideBySide } from "./side-by-side.js";
 
-const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 1 : 40;
+const ROUNDS = IS_SAMPLE ? 1 : 40;
 const HISTORIES_A_ROUND = 40;
 
-describe("the same history on PostgreSQL, for a long time", () => {
+describe(`the same history on PostgreSQL, for a long time${sample("1 of 40 rounds")}`, () => {
   let stores: SideBySide;
 
   beforeAll(async () => {

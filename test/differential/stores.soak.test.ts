@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { openSideBySide, type SideBySide } from "./side-by-side.js";
 
-const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 2 : 100;
+const ROUNDS = IS_SAMPLE ? 2 : 100;
 const HISTORIES_A_ROUND = 300;
 
-describe("the same history, for a long time", () => {
+describe(`the same history, for a long time${sample("2 of 100 rounds")}`, () => {
   let stores: SideBySide;
 
   beforeAll(async () => {

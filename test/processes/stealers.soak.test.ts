@@ -1,11 +1,12 @@
 import { describe, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { Scene, STORES } from "./scene.js";
 import { stealInRounds } from "./stealers.js";
 
-const ROUNDS = process.env.HOLDFAST_SOAK === "sample" ? 100 : 1_000;
+const ROUNDS = IS_SAMPLE ? 100 : 1_000;
 
 describe.each(STORES)("stealers (%s)", (kind) => {
-  it(`STALE-3: ${ROUNDS} times each, of ten that find the same killed or lapsed holder's grant, one wins`, async () => {
+  it(`STALE-3: ${ROUNDS} times each, of ten that find the same killed or lapsed holder's grant, one wins${sample("100 of 1,000 rounds")}`, async () => {
     await using scene = new Scene(kind);
     await stealInRounds(scene, { killed: ROUNDS, lapsed: ROUNDS });
   });

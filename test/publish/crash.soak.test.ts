@@ -3,10 +3,10 @@
  * comes next. HOLDFAST_SOAK=sample takes a slice.
  */
 import { afterAll, describe, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { COURSES, sweep, sweepTwice } from "./sweep.js";
 import { useWatchedFolder } from "./watched-folder.js";
 
-const IS_SAMPLE = process.env.HOLDFAST_SOAK === "sample";
 const count = { stops: 0, pairs: 0 };
 
 const watched = useWatchedFolder();
@@ -15,13 +15,13 @@ afterAll(() => {
   console.log("points of a publish:", count);
 });
 
-describe("PUB-3: a crash leaves the old tree or the new one, and is settled before the next grant", () => {
+describe(`PUB-3: a crash leaves the old tree or the new one, and is settled before the next grant${sample("every 7th operation, on PostgreSQL every 13th")}`, () => {
   it.each(COURSES)("$name", async (course) => {
     count.stops += await sweep(watched.base, course, IS_SAMPLE ? (course.kind === "postgres" ? 13 : 7) : 1);
   });
 });
 
-describe("PUB-3: a crash while what a crash left is settled", () => {
+describe(`PUB-3: a crash while what a crash left is settled${sample("every 31st operation, then every 29th")}`, () => {
   it.each(COURSES)("$name", async (course) => {
     const every = course.kind === "sqlite" ? 1 : course.kind === "postgres" ? 3 : 4;
     count.pairs += await sweepTwice(watched.base, course, IS_SAMPLE ? 31 : every, IS_SAMPLE ? 29 : every);

@@ -1,5 +1,6 @@
 /** The server crashes at each step of a publish. HOLDFAST_SOAK=sample takes one of them. */
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { ownServer, type TestServer } from "../postgres/server.js";
 import { crashWhile, type Moment } from "./server-crash.js";
 
@@ -11,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => server.control?.crash());
 
-describe("PUB-3: a server that crashes and comes back", () => {
-  const chosen = process.env.HOLDFAST_SOAK === "sample" ? MOMENTS.slice(0, 1) : MOMENTS;
+describe(`PUB-3: a server that crashes and comes back${sample("1 of 3 moments")}`, () => {
+  const chosen = IS_SAMPLE ? MOMENTS.slice(0, 1) : MOMENTS;
   it.each(chosen)("while its publisher is %s", (when) => crashWhile(server, when));
 });

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
+import { IS_SAMPLE, sample } from "../fixtures/sample.fixture.js";
 import { killRunners } from "./killed-runners.js";
 
-const FOR_MS = process.env.HOLDFAST_SOAK === "sample" ? 8_000 : 300_000;
+const FOR_MS = IS_SAMPLE ? 8_000 : 300_000;
 
-it("RUN-1 runners killed at random, for longer", async () => {
+it(`RUN-1 runners killed at random, for longer${sample("8 of 300 seconds")}`, async () => {
   const { bad, sections, killed } = await killRunners({ forMs: FOR_MS, runners: 4 });
   expect(bad).toBe("");
   expect(sections).toBeGreaterThan(0);

@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { NotRunReporter } from "./test/fixtures/not-run.fixture.js";
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // So that a run finds what the run before it found. The soak run looks for more.
     env: { TEST_SEED: "20261115" },
+    reporters: ["default", new NotRunReporter()],
     pool: "forks",
     // Many tests mostly wait for processes, leases and disks: two more fill the gaps of two cores.
     maxWorkers: 4,

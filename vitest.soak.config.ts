@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { NotRunReporter } from "./test/fixtures/not-run.fixture.js";
 
 /** The long sweeps. HOLDFAST_SOAK=sample (what CI runs) takes a slice of each; unset takes all of it. */
 export default defineConfig({
@@ -7,6 +8,7 @@ export default defineConfig({
     testTimeout: 1_800_000,
     hookTimeout: 300_000,
     ...(process.env.HOLDFAST_SOAK === "sample" ? { env: { TEST_SEED: "20261115" } } : {}),
+    reporters: ["default", new NotRunReporter()],
     pool: "forks",
     maxWorkers: 1,
   },

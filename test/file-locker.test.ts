@@ -170,7 +170,7 @@ describe("LOCK-17 file locker: bounded waits", () => {
   });
 
   it.runIf(process.platform === "linux")(
-    "LOCK-17 refusals, time-outs and aborts leave no descriptor open",
+    "LOCK-17 refusals, time-outs and aborts leave no descriptor open (needs Linux)",
     async () => {
       const guard = await ours.lockExclusive("build");
       const signal = AbortSignal.timeout(20);
@@ -288,7 +288,7 @@ describe("LOCK-17 file locker: the lock file", () => {
   });
 
   it.skipIf(process.getuid?.() === 0)(
-    "LOCK-17 permission denied is E_IO that names the path (not as root, whom nothing denies)",
+    "LOCK-17 permission denied is E_IO that names the path (needs a user other than root)",
     async () => {
       chmodSync(ours.dir, 0o500);
       const path = join(ours.dir, "build.lock");

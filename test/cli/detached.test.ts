@@ -99,10 +99,11 @@ describe("CLI-3: tokens", () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    "open nothing for another user of the system, not even for root (as root, where others can run the command)",
+    "open nothing for another user of the system, not even for root (needs root)",
     async ({ skip }) => {
       // A clone in a folder of root's own is out of reach for others: then they cannot run the command at all.
-      if ((await scene.run(["--version"], { uid: 65_534, cwd: "/" })).exit !== 0) skip();
+      if ((await scene.run(["--version"], { uid: 65_534, cwd: "/" })).exit !== 0)
+        skip("needs a clone that other users can read");
       for (const path of [scene.dir, scene.root, join(scene.root, ".holdfast")]) chmodSync(path, 0o777);
       for (const name of readdirSync(join(scene.root, ".holdfast")))
         chmodSync(join(scene.root, ".holdfast", name), 0o777);
@@ -116,12 +117,12 @@ describe("CLI-3: tokens", () => {
   );
 
   it.skipIf(process.getuid?.() !== 0)(
-    "are left lying in no folder one happens to be in, for want of a home (as root, where others can run the command)",
+    "are left lying in no folder one happens to be in, for want of a home (needs root)",
     async ({ skip }) => {
       const homeless = { uid: 1_234_567, cwd: join(scene.dir, "anywhere"), env: { HOME: "", XDG_STATE_HOME: "" } };
       mkdirSync(homeless.cwd);
       for (const path of [scene.dir, homeless.cwd]) chmodSync(path, 0o777);
-      if ((await scene.run(["--version"], homeless)).exit !== 0) skip();
+      if ((await scene.run(["--version"], homeless)).exit !== 0) skip("needs a clone that other users can read");
       const refused = await scene.json(["lock", "acquire", "k", "--store", "file:store"], homeless);
       expect(refused).toMatchObject({
         exit: 78,

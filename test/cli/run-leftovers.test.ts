@@ -35,7 +35,7 @@ describe("run and what its command leaves behind", PATIENTLY, () => {
     expect(isGone(pid)).toBe(true);
   });
 
-  it.runIf(isLinux)("RUN-1 ends what left the group but kept what it inherited (Linux)", async () => {
+  it.runIf(isLinux)("RUN-1 ends what left the group but kept what it inherited (needs Linux)", async () => {
     await using scene = new RunScene();
     const run = scene.run(
       ["k"],

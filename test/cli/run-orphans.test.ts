@@ -68,7 +68,7 @@ describe("run whose runner is killed", PATIENTLY, () => {
   });
 
   it.runIf(isLinux)(
-    "RUN-1 processes of the group that closed what they inherited keep the lock, too (Linux)",
+    "RUN-1 processes of the group that closed what they inherited keep the lock, too (needs Linux)",
     async () => {
       await using scene = new RunScene();
       const holdfast = await scene.open();

@@ -6,7 +6,7 @@ import { CTRL_BACKSLASH, CTRL_C, CTRL_Z, HAS_TERMINALS, PROMPT, Terminal } from 
 const LISTENER = fileURLToPath(new URL("../fixtures/run-listener.mjs", import.meta.url));
 const RUN = '"$NODE" "$MAIN" run';
 
-describe.runIf(HAS_TERMINALS)("run in a terminal (where script is installed)", PATIENTLY, () => {
+describe.runIf(HAS_TERMINALS)("run in a terminal (needs bash and script)", PATIENTLY, () => {
   it("RUN-1 the command is in the foreground, talks to the terminal, stops at Ctrl-Z and goes on with fg", async () => {
     await using scene = new RunScene();
     await using terminal = new Terminal(scene.env(), scene.dir);

@@ -235,7 +235,7 @@ describe("CLI-2: one document, whatever happens", () => {
   });
 
   it.runIf(HAS_TERMINALS)(
-    "CLI-5: what others have written does not draw on the terminal (where script is installed)",
+    "CLI-5: what others have written does not draw on the terminal (needs bash and script)",
     async () => {
       await scene.data(["issue", "add", "a\u001b[2Jb\u009bc\bd\u202ee"]);
       const { stdout } = scene.inShell(`exec script -qec "'$0' '$1' issue list" /dev/null`, []);
@@ -247,7 +247,7 @@ describe("CLI-2: one document, whatever happens", () => {
   );
 
   it.runIf(HAS_TERMINALS)(
-    "CLI-5: whoever waits before a terminal is told for what (where script is installed)",
+    "CLI-5: whoever waits before a terminal is told for what (needs bash and script)",
     async () => {
       const { issue } = await scene.data(["issue", "add", "Slow"]);
       await scene.run(["gate", "add", "slow", "--", "sleep", "1"]);

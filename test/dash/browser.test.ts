@@ -28,7 +28,7 @@ async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-describe.runIf(CHROMIUM !== undefined)("DASH-1: the page in Chromium (where it is installed)", () => {
+describe.runIf(CHROMIUM !== undefined)("DASH-1: the page in a browser (needs Chromium)", () => {
   let browser: Browser;
   let scene: Scene;
   let other: Holdfast;

@@ -52,7 +52,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-describe.skipIf(process.platform !== "linux")("the demo", () => {
+describe.skipIf(process.platform !== "linux")("the demo (needs Linux)", () => {
   it("kills and freezes workers, loses nothing, says so, and leaves nothing behind", async () => {
     const { child, output } = start("--seconds", "6");
     const [code] = await once(child, "close");

@@ -263,7 +263,7 @@ function ignoreConflict(error: unknown): null {
   throw error;
 }
 
-describe.runIf(canMount()).each(KINDS)("a full disk (%s; where mounts are allowed)", (kind) => {
+describe.runIf(canMount()).each(KINDS)("a full disk, %s (needs the right to mount)", (kind) => {
   it("is found, and is none when there is room again", async () => {
     const ward = new Ward(kind, { disk: "4m" });
     await ward.use((one) => one.acquire("before", DETACHED));

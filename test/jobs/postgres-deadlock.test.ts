@@ -29,7 +29,7 @@ async function deadlocksIn(url: string): Promise<number> {
 }
 
 describe.skipIf(isForeign)(
-  "JOB-4: a step of the scheduler that meets a request for two trees (on a server of our own)",
+  "JOB-4: a step of the scheduler that meets a request for two trees (needs a PostgreSQL server that the tests start)",
   () => {
     /** Starts one job under `b`, waits until the request has `a` and waits for `b`, then starts one under `a`. */
     const startBoth = (holdfast: Holdfast, meet: () => Promise<void>): (() => Script<number>) => {

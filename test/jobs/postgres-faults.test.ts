@@ -27,40 +27,50 @@ async function wired(place: Place) {
   };
 }
 
-describe.skipIf(isForeign)("JOB-5: a COMMIT whose answer is lost (on a server of our own)", () => {
-  // The fast server listens on a socket only; the wire leads there.
-  it.each(["request", "answer"] as const)("adds the job once when the %s is lost", async (what) => {
-    await using place = new Place("postgres");
-    await using far = await wired(place);
-    const near = await place.jobs();
-    await far.jobs.list();
-    far.wire.loseNext(what);
-    const { id } = await far.jobs.enqueue("k", 1, P);
-    expect(far.wire.lost).toBe(1);
-    expect((await near.list()).map((job) => job.id)).toEqual([id]);
-  });
-
-  it.each(["request", "answer"] as const)("settles once, with the caller's row, when the %s is lost", async (what) => {
-    await using place = new Place("postgres");
-    await using far = await wired(place);
-    const near = await place.jobs();
-    await administer(await place.store(), "drop table if exists public.ends", "create table public.ends (job bigint)");
-    let tries = 0;
-    far.jobs.define("row", { attempts: 1 }, (job, { onSettle }) => {
-      onSettle((sql) => {
-        if (tries === 0) far.wire.loseNext(what);
-        tries += 1;
-        return sql.query("insert into public.ends values ($1)", [job.id]);
-      });
+describe.skipIf(isForeign)(
+  "JOB-5: a COMMIT whose answer is lost (needs a PostgreSQL server that the tests start)",
+  () => {
+    // The fast server listens on a socket only; the wire leads there.
+    it.each(["request", "answer"] as const)("adds the job once when the %s is lost", async (what) => {
+      await using place = new Place("postgres");
+      await using far = await wired(place);
+      const near = await place.jobs();
+      await far.jobs.list();
+      far.wire.loseNext(what);
+      const { id } = await far.jobs.enqueue("k", 1, P);
+      expect(far.wire.lost).toBe(1);
+      expect((await near.list()).map((job) => job.id)).toEqual([id]);
     });
-    const worker = far.jobs.work({ poll: 10, concurrency: 1 });
-    const { id } = await near.enqueue("row", null, P);
-    expect(await near.wait(id, WAIT)).toMatchObject({ state: "done", attempts: 1 });
-    await worker.stop();
-    expect(await administer(await place.store(), "select job::int from public.ends")).toEqual([{ job: id }]);
-    expect(far.wire.lost).toBe(1);
-  });
-});
+
+    it.each(["request", "answer"] as const)(
+      "settles once, with the caller's row, when the %s is lost",
+      async (what) => {
+        await using place = new Place("postgres");
+        await using far = await wired(place);
+        const near = await place.jobs();
+        await administer(
+          await place.store(),
+          "drop table if exists public.ends",
+          "create table public.ends (job bigint)",
+        );
+        let tries = 0;
+        far.jobs.define("row", { attempts: 1 }, (job, { onSettle }) => {
+          onSettle((sql) => {
+            if (tries === 0) far.wire.loseNext(what);
+            tries += 1;
+            return sql.query("insert into public.ends values ($1)", [job.id]);
+          });
+        });
+        const worker = far.jobs.work({ poll: 10, concurrency: 1 });
+        const { id } = await near.enqueue("row", null, P);
+        expect(await near.wait(id, WAIT)).toMatchObject({ state: "done", attempts: 1 });
+        await worker.stop();
+        expect(await administer(await place.store(), "select job::int from public.ends")).toEqual([{ job: id }]);
+        expect(far.wire.lost).toBe(1);
+      },
+    );
+  },
+);
 
 describe("JOB-3: a transaction left open that has added a job under a unique key", () => {
   /** Adds one by a statement of its own, and leaves it at that. */

@@ -125,21 +125,18 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     expect((await hands.entries(id)).map(({ change }) => change)).toEqual(["added", "started"]);
   });
 
-  it.runIf(on === "postgres")(
-    "is delayed by the server's clock, whatever that of the program shows (PostgreSQL)",
-    async () => {
+  if (on === "postgres")
+    it("is delayed by the server's clock, whatever that of the program shows", async () => {
       await using place = new Place(on);
       const [hands, now] = [await place.hands(), Date.now()];
       const fast = vi.spyOn(Date, "now").mockReturnValue(now + 86_400_000);
       const { run_at: runAt } = await hands.add({ ...P, delay: "1h" }).finally(() => fast.mockRestore());
       expect(Date.parse(runAt)).toBeGreaterThan(now);
       expect(Date.parse(runAt)).toBeLessThan(now + 7_200_000);
-    },
-  );
+    });
 
-  it.runIf(on === "postgres")(
-    "by anybody's statement is checked, so that none stops those who run the others (PostgreSQL)",
-    async () => {
+  if (on === "postgres")
+    it("by anybody's statement is checked, so that none stops those who run the others", async () => {
       await using place = new Place(on);
       const url = await place.store();
       const hands = await place.hands();
@@ -164,12 +161,10 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
       expect(await hands.rows("SELECT needs, locks FROM jobs")).toEqual([
         { needs: '["fs:a","fs:b","kind:k"]', locks: '[{"resource":"k","mode":"write"}]' },
       ]);
-    },
-  );
+    });
 
-  it.runIf(on === "postgres")(
-    "by anybody's statement has the payload that is named there, whatever it is (PostgreSQL)",
-    async () => {
+  if (on === "postgres")
+    it("by anybody's statement has the payload that is named there, whatever it is", async () => {
       await using place = new Place(on);
       const [url, jobs] = [await place.store(), await place.jobs()];
       const payloads = ["text", "5", "true", { a: ["1"] }, 5, null];
@@ -178,8 +173,7 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
         await administer(url, `select holdfast.job_enqueue('${spec}')`);
       }
       expect((await jobs.list()).map(({ payload }) => payload)).toEqual(payloads);
-    },
-  );
+    });
 
   it("can be cancelled before any worker has seen it", async () => {
     await using place = new Place(on);
@@ -199,20 +193,20 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
     expect((await hands.turn()).map(({ job }) => job.id)).toEqual([id]);
   });
 
-  it("holds no worker up while the transaction is open", async () => {
-    if (on === "sqlite") return;
-    await using place = new Place(on);
-    const [jobs, hands] = [await place.jobs(), await place.hands()];
-    const client = new pg.Client({ connectionString: await place.store() });
-    await client.connect();
-    await client.query("begin");
-    const id = await jobs.enqueueIn(client, "k", null, P);
-    const other = await hands.add(P);
-    expect((await hands.turn({ room: 5 })).map(({ job }) => job.id)).toEqual([other.id]);
-    await client.query("commit");
-    await client.end();
-    expect((await hands.turn({ room: 5 })).map(({ job }) => job.id)).toEqual([id]);
-  });
+  if (on === "postgres")
+    it("holds no worker up while the transaction is open", async () => {
+      await using place = new Place(on);
+      const [jobs, hands] = [await place.jobs(), await place.hands()];
+      const client = new pg.Client({ connectionString: await place.store() });
+      await client.connect();
+      await client.query("begin");
+      const id = await jobs.enqueueIn(client, "k", null, P);
+      const other = await hands.add(P);
+      expect((await hands.turn({ room: 5 })).map(({ job }) => job.id)).toEqual([other.id]);
+      await client.query("commit");
+      await client.end();
+      expect((await hands.turn({ room: 5 })).map(({ job }) => job.id)).toEqual([id]);
+    });
 
   it("is run by a worker", async () => {
     await using place = new Place(on);

@@ -10,16 +10,11 @@ const OUTCOME = { timeout: 60_000, interval: 50 };
 const BACKENDS = 3;
 
 const server: TestServer = await sharedServer();
-const why =
-  pgbouncer === null
-    ? " (left out: pgbouncer is not installed)"
-    : server.control === null
-      ? " (left out: the server is not ours)"
-      : "";
+const canPool = pgbouncer !== null && server.control !== null;
 let pooler: Pooler;
 
 beforeAll(async () => {
-  if (why === "") pooler = await openPooler(server.control?.socket ?? "", BACKENDS);
+  if (canPool) pooler = await openPooler(server.control?.socket ?? "", BACKENDS);
 }, 240_000);
 afterAll(() => pooler?.close());
 
@@ -42,7 +37,9 @@ async function channelsOfBackends(url: string): Promise<Map<number, readonly str
   }
 }
 
-describe.skipIf(why !== "")(`behind a pooler in transaction mode${why}`, { timeout: 240_000 }, () => {
+const MISSING = pgbouncer === null ? "pgbouncer" : "a PostgreSQL server that the tests start";
+
+describe.skipIf(!canPool)(`behind a pooler in transaction mode (needs ${MISSING})`, { timeout: 240_000 }, () => {
   it("STORE-4: locks, lines, leases and fenced transactions hold, whatever backend a statement gets", async () => {
     const direct = await newPostgresStore(server);
     const url = pooler.through(direct);

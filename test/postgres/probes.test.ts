@@ -37,7 +37,7 @@ describe("the runtime lease in SQL", () => {
     for (const statement of statements()) await administer(url, statement);
   });
 
-  it.runIf(hasPsql())("RUN-2: passes them with psql -f too (where psql is installed)", async () => {
+  it.runIf(hasPsql())("RUN-2: passes them with psql -f too (needs psql)", async () => {
     // psql refuses what only other clients know.
     const url = (await newPostgresStore(server)).replace(/query_timeout=\d+&/, "");
     execFileSync("psql", ["-q", "-v", "ON_ERROR_STOP=1", "-f", PROBES, url], {

@@ -41,7 +41,7 @@ describe("STORE-4: settings of an account", () => {
   });
 
   it.skipIf(isForeign)(
-    "that allow it fewer connections make calls wait for one another (on a server of our own)",
+    "that allow it fewer connections make calls wait for one another (needs a PostgreSQL server that the tests start)",
     async () => {
       const role = `hf_single_${process.pid}`;
       await administer(server.url, `create role ${role} login in role holdfast_user connection limit 1`);

@@ -103,7 +103,7 @@ describe.each(STORES)("detached grants (%s)", SIDE_BY_SIDE, (kind) => {
   });
 
   it.skipIf(!canChoosePids)(
-    `STALE-2: a process that got the pid of a dead one keeps nothing of it${canChoosePids ? "" : " (skipped: may not choose pids)"}`,
+    "STALE-2: a process that got the pid of a dead one keeps nothing of it (needs the right to choose pids)",
     async ({ skip }) => {
       await using scene = new Scene(kind);
       const [taker, holder, next] = await scene.startThree();
@@ -113,8 +113,8 @@ describe.each(STORES)("detached grants (%s)", SIDE_BY_SIDE, (kind) => {
       await holder.acquire("held");
       await kill(worker);
       await holder.kill();
-      skip(!(await startWithPid(scene, worker.pid)), "another process was faster");
-      skip(!(await startWithPid(scene, holder.pid)), "another process was faster");
+      skip(!(await startWithPid(scene, worker.pid)), "needs a pid that no other process takes");
+      skip(!(await startWithPid(scene, holder.pid)), "needs a pid that no other process takes");
       expect(await next.tryAcquire("bound")).not.toBeNull();
       expect(await next.tryAcquire("held")).not.toBeNull();
     },

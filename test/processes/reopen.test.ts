@@ -32,7 +32,7 @@ describe.each(STORES)("opening and closing (%s)", PATIENTLY, (kind) => {
   });
 
   it.skipIf(process.platform !== "linux")(
-    "LIB-1: closing while the heart beats, with the store under load, leaves nothing open and nothing broken (Linux)",
+    "LIB-1: closing while the heart beats, with the store under load, leaves nothing open and nothing broken (needs Linux)",
     async () => {
       await using scene = new Scene(kind);
       const [one, two, noise] = await scene.startThree();

@@ -80,7 +80,7 @@ describe("PUB-3: a parent that cannot be written", () => {
   }, 60_000);
 });
 
-describe.skipIf(!canMount())("PUB-1: mounts (where they are allowed)", () => {
+describe.skipIf(!canMount())("PUB-1: mounts (needs the right to mount)", () => {
   const mounted: string[] = [];
   const mount = (...words: readonly string[]): void => {
     execFileSync("mount", words);

@@ -85,7 +85,7 @@ async function startJob(ours: Holdfast): Promise<void> {
   await worker.stop();
 }
 
-describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost (on a server of our own)", () => {
+describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost (needs a PostgreSQL server that the tests start)", () => {
   it.each(["request", "answer"] as const)("with its %s: it is published, and on record once", async (what) => {
     const server = await sharedServer();
     const store = await newPostgresStore(server);

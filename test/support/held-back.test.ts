@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-describe.runIf(process.platform === "linux")("what is held while its name goes (Linux only)", () => {
+describe.runIf(process.platform === "linux")("what is held while its name goes (needs Linux)", () => {
   it("PUB-1: is gone by name at once, takes a few descriptors whatever the tree's size, and is let go of", async () => {
     const held = new HeldBack();
     await removeTree(tree, { held });

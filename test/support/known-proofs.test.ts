@@ -62,7 +62,7 @@ describe("proofs kept open", () => {
     proof.close();
   });
 
-  it.runIf(process.platform === "linux")("STORE-6: however many are looked at, few stay open", () => {
+  it.runIf(process.platform === "linux")("STORE-6: however many are looked at, few stay open (needs Linux)", () => {
     const open = () => readdirSync("/proc/self/fd").length;
     const proofs = Array.from({ length: 150 }, prove);
     const before = open();
@@ -71,14 +71,17 @@ describe("proofs kept open", () => {
     for (const proof of proofs) proof.close();
   });
 
-  it.runIf(process.platform === "linux")("RUN-1: one that a command inherits is not kept open by others", () => {
-    const open = () => readdirSync("/proc/self/fd").length;
-    const proof = prove();
-    const before = open();
-    const inherited = { file: proof.identity, inherited: true };
-    expect(known.life(proof.nonce, inherited)).toBe("alive");
-    expect(known.wake(proof.nonce, inherited)).toBe(true);
-    expect(open()).toBe(before);
-    proof.close();
-  });
+  it.runIf(process.platform === "linux")(
+    "RUN-1: one that a command inherits is not kept open by others (needs Linux)",
+    () => {
+      const open = () => readdirSync("/proc/self/fd").length;
+      const proof = prove();
+      const before = open();
+      const inherited = { file: proof.identity, inherited: true };
+      expect(known.life(proof.nonce, inherited)).toBe("alive");
+      expect(known.wake(proof.nonce, inherited)).toBe(true);
+      expect(open()).toBe(before);
+      proof.close();
+    },
+  );
 });

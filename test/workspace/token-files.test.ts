@@ -55,7 +55,7 @@ describe("CLI-3: kept tokens", () => {
     expect(files.find("a")).toEqual([]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("of another user are nobody's here, not even root's (as root)", () => {
+  it.skipIf(process.getuid?.() !== 0)("of another user are nobody's here, not even root's (needs root)", () => {
     const files = open();
     files.keep(["a"], "hf_1", new Date());
     for (const path of paths()) chownSync(path, 65_534, 65_534);
@@ -63,7 +63,7 @@ describe("CLI-3: kept tokens", () => {
   });
 
   it.skipIf(process.getuid?.() === 0)(
-    "that cannot be kept are told before anything is asked for (not as root, whom nothing denies)",
+    "that cannot be kept are told before anything is asked for (needs a user other than root)",
     () => {
       chmodSync(state, 0o500);
       expect(() => open().keep(["a"], "hf_1", new Date())).toThrow(expect.objectContaining({ code: "E_IO" }));

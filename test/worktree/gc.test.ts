@@ -188,7 +188,7 @@ function repairElsewhere(root: string): void {
   execFileSync(process.execPath, ["--input-type=module", "-e", script]);
 }
 
-describe.runIf(canMount())("disks (where mounts are allowed)", () => {
+describe.runIf(canMount())("disks (needs the right to mount)", () => {
   it("TREE-5 a full disk fails with E_IO, leaves nothing, and works again when there is room", async () => {
     scene = await openScene();
     const disk = join(scene.root, "disk");

@@ -80,7 +80,7 @@ describe("TREE-7: everything comes back", () => {
   });
 
   it.runIf(process.platform === "linux")(
-    "what cannot be kept is listed as skipped, never lost in silence (Linux)",
+    "what cannot be kept is listed as skipped, never lost in silence (needs Linux)",
     async () => {
       const { worktrees, payload } = scene;
       scene.write({ kept: "kept" });

@@ -18,40 +18,83 @@ const PROPERTIES = {
   2: "one grant at a time",
   3: "only the current grant writes",
   4: "no lost update",
-  5: "audit complete",
+  5: "record whole after repair",
   6: "no live grant taken away",
   7: "no waiter stuck",
+  8: "a power cut is survived",
+  9: "no crash leaves a corrupt store",
+  10: "a stolen grant stays ended",
 };
 const NO_WAITER_STUCK = 7;
 
-// All kinds of trouble at once need too many states for more than one acquire each, so several bounds share the work.
+const NOTHING = {
+  CLIENTS: 2,
+  ROUNDS: 1,
+  KILLS: 0,
+  FAILS: 0,
+  CUTS: 0,
+  RESUMES: 1,
+  DETACHED: 0,
+  BELOW: 0,
+  STRICT: 0,
+  DELETES: 0,
+  WITHOUT: 0,
+};
+const within = (bounds) => ({ ...NOTHING, ...bounds });
+
+// All kinds of trouble at once need too many states, so several bounds share the work. WITHOUT names the property that
+// is known not to hold there (KNOWN).
 const BOUNDS = [
-  { CLIENTS: 2, ROUNDS: 2, KILLS: 1, FAILS: 0, CUTS: 1 },
-  { CLIENTS: 3, ROUNDS: 1, KILLS: 0, FAILS: 0, CUTS: 1 },
-  { CLIENTS: 2, ROUNDS: 2, KILLS: 1, FAILS: 1, CUTS: 0 },
-  { CLIENTS: 2, ROUNDS: 1, KILLS: 1, FAILS: 1, CUTS: 1 },
-  { CLIENTS: 3, ROUNDS: 1, KILLS: 1, FAILS: 0, CUTS: 0 },
-  { CLIENTS: 2, ROUNDS: 1, KILLS: 0, FAILS: 0, CUTS: 2 },
+  within({ CLIENTS: 3, KILLS: 1, RESUMES: 0 }),
+  within({ CUTS: 2 }),
+  within({ KILLS: 1, CUTS: 1, WITHOUT: 9 }),
+  within({ ROUNDS: 2, KILLS: 1 }),
+  within({ CUTS: 1, DETACHED: 1, BELOW: 1, WITHOUT: 10 }),
+  within({ CUTS: 1, DETACHED: 1 }),
+  within({ CLIENTS: 3 }),
+  within({ KILLS: 1, FAILS: 1 }),
+  within({ KILLS: 1, DETACHED: 1, BELOW: 1 }),
+  within({ ROUNDS: 2, KILLS: 1, STRICT: 1 }),
+  within({ ROUNDS: 2, DELETES: 1, RESUMES: 0 }),
+  within({ KILLS: 1, DELETES: 1 }),
 ];
 
-const CRASH = { CLIENTS: 2, ROUNDS: 2, KILLS: 1, FAILS: 0, CUTS: 0 };
-const CUT = { CLIENTS: 2, ROUNDS: 2, KILLS: 0, FAILS: 0, CUTS: 1 };
+const CRASH = within({ ROUNDS: 2, KILLS: 1 });
+const CALM = within({ ROUNDS: 2 });
+const CUT = within({ ROUNDS: 2, CUTS: 1, RESUMES: 0 });
+const FILED = within({ KILLS: 1, DETACHED: 1, BELOW: 1 });
+const DURABLE = within({ CUTS: 1, DETACHED: 1 });
+const STRICT = within({ ROUNDS: 2, KILLS: 1, STRICT: 1 });
+const DELETED = within({ ROUNDS: 2, DELETES: 1, RESUMES: 0 });
 // Each variant is searched for each property it must break; the other properties are not looked at meanwhile.
 const BROKEN = [
-  { name: "NO_FENCE_CHECK", breaks: [3, 4], bounds: CRASH },
-  { name: "CHECK_OUTSIDE_GUARD", breaks: [3, 4], bounds: CRASH },
-  { name: "IGNORE_EXPIRY", breaks: [3], bounds: CRASH },
-  { name: "STEAL_TWO_STEPS", breaks: [2, 4], bounds: CRASH },
-  { name: "COUNTER_IN_RECORD", breaks: [1, 4], bounds: CRASH },
-  { name: "RELEASE_UNCONDITIONAL", breaks: [6], bounds: CRASH },
-  { name: "RENEW_UNGUARDED", breaks: [4, 6], bounds: CRASH },
-  { name: "NO_REPLAY", breaks: [1, 5], bounds: CRASH },
-  { name: "CLEAN_FIRST", breaks: [5], bounds: CRASH },
-  { name: "AUDIT_AFTER", breaks: [2, 5], bounds: CRASH },
-  { name: "HEAD_FIRST", breaks: [4, 5], bounds: CRASH },
-  { name: "WAIT_FOR_RELEASE", breaks: [NO_WAITER_STUCK], bounds: CRASH },
-  { name: "NO_RESERVE", breaks: [1], bounds: CUT },
-  { name: "CUT_LIKE_CRASH", breaks: [4, 5], bounds: CUT },
+  { name: "NO_FENCE_CHECK", breaks: [3, 4], bounds: CALM },
+  { name: "CHECK_OUTSIDE_GUARD", breaks: [3, 4], bounds: CALM },
+  { name: "IGNORE_EXPIRY", breaks: [3], bounds: CALM },
+  { name: "STEAL_TWO_STEPS", breaks: [2], bounds: CALM },
+  { name: "TAKEOVER_KEEPS_OLD", breaks: [2, 4], bounds: CALM },
+  { name: "HEIR_KEEPS_FENCE", breaks: [1], bounds: CALM },
+  { name: "RELEASE_UNCONDITIONAL", breaks: [6], bounds: CALM },
+  { name: "RENEW_UNGUARDED", breaks: [3], bounds: CALM },
+  { name: "WAIT_FOR_RELEASE", breaks: [NO_WAITER_STUCK], bounds: CALM },
+  { name: "PID_REUSED", breaks: [NO_WAITER_STUCK], bounds: STRICT },
+  { name: "PID_UNSEEN", breaks: [6], bounds: CALM },
+  { name: "GUARD_NOT_COMPARED", breaks: [2, 4], bounds: DELETED },
+  { name: "GUARD_DELETED_INSIDE", breaks: [2, 4], bounds: DELETED },
+  { name: "AUDIT_AFTER", breaks: [5], bounds: CRASH },
+  { name: "FILE_FIRST", breaks: [5], bounds: FILED },
+  { name: "NO_PENDING", breaks: [5], bounds: FILED },
+  { name: "RESERVE_NOT_SYNCED", breaks: [1], bounds: CUT },
+  { name: "RESTART_FROM_PAGE", breaks: [1], bounds: CUT },
+  { name: "NO_FLOOR", breaks: [1], bounds: CUT },
+  { name: "DETACHED_IN_PLACE", breaks: [8], bounds: DURABLE },
+  { name: "AUDIT_NOT_SYNCED", breaks: [8], bounds: DURABLE },
+];
+
+// What the protocol of today does not hold. A row that is not found any more belongs to the properties that hold.
+const KNOWN = [
+  { breaks: 9, bounds: within({ CLIENTS: 1, ROUNDS: 3, KILLS: 1, CUTS: 1 }) },
+  { breaks: 10, bounds: within({ CUTS: 1, DETACHED: 1, BELOW: 1 }) },
 ];
 
 const has = (command) => spawnSync(command, ["-V"], { stdio: "ignore" }).error === undefined;
@@ -91,7 +134,7 @@ async function verify(compiler, defines, compilerFlags, verifierFlags) {
       complete: !failed && /Full statespace search/.test(text) && !/not completed|too small|MEMLIM bound/.test(text),
       property: /^pan:1: invalid end state/m.test(text)
         ? NO_WAITER_STUCK
-        : number(/^pan:1: assertion violated .*\((\d)==0\)\) \(at depth/m),
+        : number(/^pan:1: assertion violated .*\((\d+)==0\)\) \(at depth/m),
       trail: number(/^pan:1: .*\(at depth (\d+)\)/m),
     };
   } finally {
@@ -100,7 +143,7 @@ async function verify(compiler, defines, compilerFlags, verifierFlags) {
 }
 
 async function checkModel(compiler, bounds) {
-  const found = await verify(compiler, bounds, ["-O2", "-DCOLLAPSE"], ["-m100000"]);
+  const found = await verify(compiler, bounds, ["-O2", "-DCOLLAPSE"], ["-m10000"]);
   const good = found.errors === 0 && found.complete && found.states > 0;
   const failure = found.errors === 0 ? "FAILED: search cut short" : "FAILED: error found";
   const result = good ? "ok, full state space" : failure;
@@ -108,13 +151,14 @@ async function checkModel(compiler, bounds) {
   return { row, good, text: found.text };
 }
 
-async function checkBroken(compiler, { name, bounds }, property) {
+async function checkBroken(compiler, { name, bounds }, property, outcome = "caught") {
   // Breadth first, so that the trail is a shortest one. -E: look for the property, not for a stuck waiter.
-  const defines = { ...bounds, [name]: 1, ONLY: property };
+  const defines = { ...bounds, ...(name === undefined ? {} : { [name]: 1 }), ONLY: property };
   const found = await verify(compiler, defines, ["-DBFS"], property === NO_WAITER_STUCK ? ["-w20"] : ["-E", "-w20"]);
   const good = found.errors === 1 && found.property === property;
   const steps = good ? String(found.trail) : "-";
-  return { row: [name, PROPERTIES[property], steps, good ? "caught" : "FAILED: not caught"], good, text: found.text };
+  const row = [name ?? "-", PROPERTIES[property], steps, good ? outcome : `FAILED: not ${outcome}`];
+  return { row, good, text: found.text };
 }
 
 function print(title, head, rows) {
@@ -160,12 +204,15 @@ async function main(args) {
   const results = await all([
     ...BOUNDS.map((bounds) => () => checkModel(compiler, bounds)),
     ...BROKEN.flatMap((variant) => variant.breaks.map((property) => () => checkBroken(compiler, variant, property))),
+    ...KNOWN.map(({ breaks, bounds }) => () => checkBroken(compiler, { bounds }, breaks, "found")),
   ]);
 
   const rows = results.map(({ row }) => row);
   const boundNames = Object.keys(BOUNDS[0]).map((name) => name.toLowerCase());
   print("The protocol", [...boundNames, "states", "depth", "result"], rows.slice(0, BOUNDS.length));
-  print("Broken on purpose", ["variant", "breaks", "steps", "result"], rows.slice(BOUNDS.length));
+  const columns = ["variant", "breaks", "steps", "result"];
+  print("Broken on purpose", columns, rows.slice(BOUNDS.length, -KNOWN.length));
+  print("Known not to hold", columns, rows.slice(-KNOWN.length));
 
   const bad = results.filter(({ good }) => !good);
   for (const { row, text } of bad) console.error(`--- ${row.join(" ")}\n${text}`);

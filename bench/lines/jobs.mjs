@@ -170,7 +170,8 @@ async function starts({ holdfast, projects }) {
   // Whatever is started must be there in every round.
   await fill(holdfast, STARTS, (at) => `p${at % projects}`);
   const { store, party } = holdfast.home;
-  const of = { worker: "w", node: "n", has: ["kind:noop"], concurrency: 1, room: 1, leaseMs: 60_000, party };
+  const worker = { worker: "w", node: "n", has: ["kind:noop"], concurrency: 1, room: 1, leaseMs: 60_000, inHand: [] };
+  const of = { ...worker, party };
   const ending = { kind: "done", result: null };
   const startedAt = performance.now();
   for (let at = 0; at < STARTS; at += 1) {

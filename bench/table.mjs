@@ -3,6 +3,7 @@
 // A row: `what` is measured, `ours` and `peer` as text, the `ratio` with its spread, and the `goal`, which
 // is `{ atLeast }` or `{ atMost }` or null for a line that is only there to be looked at.
 
+const NOT_A_FIGURE = /NaN|undefined|null|Infinity|∞/;
 const HEAD = ["", "Holdfast", "peer", "result (middle half)", "goal", ""];
 
 export function show(rows) {
@@ -13,6 +14,27 @@ export function show(rows) {
 
 export function misses(rows) {
   return rows.filter((row) => row.goal !== null && !holds(row)).length;
+}
+
+/** Returns what is wrong with the rows of a line, in words: a row that is missing, or a value that is not a figure. */
+export function faultsOf(rows) {
+  if (rows.length === 0) return ["it gave no figures"];
+  return rows.filter((row) => !isFigure(row)).map((row) => `not a figure: ${cellsOrError(row)}`);
+}
+
+function isFigure({ what, ours, peer, ratio, goal }) {
+  const texts = [what, ours, peer];
+  if (texts.some((text) => typeof text !== "string" || NOT_A_FIGURE.test(text))) return false;
+  if (ratio === null) return goal === null && /\d/.test(ours);
+  return [ratio.value, ratio.low, ratio.high].every(Number.isFinite);
+}
+
+function cellsOrError(row) {
+  try {
+    return cells(row).join(" | ");
+  } catch (error) {
+    return `${row?.what}: ${error.message}`;
+  }
 }
 
 function cells(row) {

@@ -22,18 +22,17 @@ const NAIVE = { atomic: "write-file-atomic alone", lowdb: "lowdb 7", conf: "conf
 
 export const board = {
   title: "the board: increments by four processes, a change among many issues, a list of many",
-  async measure({ quick }) {
+  async measure(sizes) {
     return inScratch(async (newFolder) => [
-      ...(await increments(newFolder, quick)),
-      ...(await amongMany(newFolder, quick)),
+      ...(await increments(newFolder, sizes)),
+      ...(await amongMany(newFolder, sizes)),
     ]);
   },
 };
 
-async function increments(newFolder, quick) {
-  const each = quick ? 250 : 1_000;
+async function increments(newFolder, { each, rounds, warmUps }) {
   const lost = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0]));
-  const rates = await interleave(Object.keys(COUNTERS), { rounds: quick ? 3 : 5, warmUps: 1 }, async (name) => {
+  const rates = await interleave(Object.keys(COUNTERS), { rounds, warmUps }, async (name) => {
     const { rate, missing } = await count(COUNTERS[name], newFolder(), each);
     lost[name] = Math.max(lost[name], missing);
     return rate;
@@ -73,27 +72,32 @@ async function count(contestant, folder, times) {
   return { rate: (PROCESSES * times) / seconds, missing: PROCESSES * times + 1 - value };
 }
 
-async function amongMany(newFolder, quick) {
-  const many = 10_000;
-  const few = await openFilled(100, newFolder());
-  const full = await openFilled(many, newFolder());
-  const times = await interleave(["few", "many"], { rounds: quick ? 5 : 15, warmUps: 2 }, (name) =>
-    (name === "few" ? few : full).child.call("update", { count: quick ? 40 : 100 }),
+async function amongMany(newFolder, sizes) {
+  const few = await openFilled(sizes.few, newFolder());
+  const full = await openFilled(sizes.many, newFolder());
+  const plan = { rounds: sizes.manyRounds, warmUps: sizes.manyWarmUps };
+  const times = await interleave(["few", "many"], plan, (name) =>
+    (name === "few" ? few : full).child.call("update", { count: sizes.updates }),
   );
-  const lists = await interleave(["list", "node"], { rounds: quick ? 5 : 15, warmUps: 2 }, async (name) =>
-    timed(name === "node" ? ["-e", "0"] : [MAIN, "issue", "list", "--json", "--limit", "10000", "--root", full.folder]),
+  const lists = await interleave(["list", "node"], plan, async (name) =>
+    timed(
+      name === "node"
+        ? ["-e", "0"]
+        : [MAIN, "issue", "list", "--json", "--limit", String(sizes.many), "--root", full.folder],
+    ),
   );
   for (const { child } of [few, full]) await child.stop();
+  const many = sizes.many.toLocaleString("en-US");
   return [
     {
-      what: "a change of one issue, 10,000 : 100",
+      what: `a change of one issue, ${many} : ${sizes.few}`,
       ours: milliseconds(median(times.get("many"))),
       peer: milliseconds(median(times.get("few"))),
       ratio: ratioOf(times.get("many"), times.get("few")),
       goal: { atMost: 1.3 },
     },
     {
-      what: "issue list of 10,000 : node -e 0",
+      what: `issue list of ${many} : node -e 0`,
       ours: milliseconds(median(lists.get("list"))),
       peer: milliseconds(median(lists.get("node"))),
       ratio: ratioOf(lists.get("list"), lists.get("node")),

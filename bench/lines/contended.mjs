@@ -1,4 +1,4 @@
-// Sixteen processes want one key, and each holds it for 2 ms. All start together; after a run-in, a window is measured.
+// Many processes (sixteen, in a full run) want one key, and each holds it for 2 ms. All start together; after a run-in, a window is measured.
 //
 // One that polls mostly finds the key that it has just released itself, while the others sleep, and that is soon done. So
 // the way from one process to another is shown beside the way to whoever comes next, with how often the two are the same.
@@ -9,7 +9,6 @@ import { sharedMs } from "../shared-clock.mjs";
 import { median, quantile, ratioOf, spreadOf } from "../statistics.mjs";
 import { digits, milliseconds, perSecond } from "../table.mjs";
 
-const PROCESSES = 16;
 const HOLD_MS = 2;
 const KEY = "shop";
 const LIMIT = "kernel-lock";
@@ -19,10 +18,10 @@ const OURS = ["file", "sqlite"];
 const FLOOR = "bare-line";
 
 export const contended = {
-  title: `${PROCESSES} processes want one key, each holds it ${HOLD_MS} ms`,
-  async measure({ quick }) {
+  title: `many processes want one key, each holds it ${HOLD_MS} ms`,
+  async measure(sizes) {
     const names = [LIMIT, POLLING, FLOOR, ...OURS];
-    const found = await inScratch((newFolder) => contendInTurn(names, newFolder, quick));
+    const found = await inScratch((newFolder) => contendInTurn(names, newFolder, sizes));
     return [...OURS, FLOOR].flatMap((name) => rowsOf(name, found));
   },
 };
@@ -57,10 +56,7 @@ function rowsOf(name, found) {
 }
 
 /** In each round every contestant has new processes, which are warmed up and measured at once. */
-export async function contendInTurn(names, folderOf, quick) {
-  const plan = quick
-    ? { rounds: 1, warmUpMs: 2_500, runInMs: 1_500, windowMs: 2_000 }
-    : { rounds: 3, warmUpMs: 9_000, runInMs: 1_500, windowMs: 5_000 };
+export async function contendInTurn(names, folderOf, plan) {
   return interleave(names, { rounds: plan.rounds, warmUps: 0 }, async (name) => {
     const crowd = await gather(name, folderOf(), plan);
     const measured = await contend(name, crowd, plan);
@@ -75,8 +71,8 @@ export async function contendInTurn(names, folderOf, quick) {
  * has few turns: without the small ones its code would still be compiled, and thrown away again, when it counts. No rest comes
  * between that and the measuring: in processes that rest for some seconds the engine throws away what it has compiled.
  */
-async function gather(name, folder, { warmUpMs }) {
-  const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => startChild("contender.mjs", name, folder)));
+async function gather(name, folder, { processes, warmUpMs }) {
+  const crowd = await Promise.all(Array.from({ length: processes }, () => startChild("contender.mjs", name, folder)));
   await Promise.all(crowd.map((child) => child.call("warmUp", warmUpMs)));
   for (const size of [2, 4]) {
     const keyOf = (at) => `${KEY}-${size}-${Math.floor(at / size)}`;

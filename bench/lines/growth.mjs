@@ -9,40 +9,37 @@ import { median, ratioOf } from "../statistics.mjs";
 import { perSecond } from "../table.mjs";
 
 const TREE = "crowd";
-const FEW = 10;
-const MANY = { file: 100_000, sqlite: 1_000_000 };
-const MANY_QUICK = { file: 4_000, sqlite: 100_000 };
 const KEYS = { "in a tree of its own": "lone", "beside its siblings": `${TREE}/lone` };
 
 export const growth = {
   title: "acquire + release while unrelated locks are held: the cost with many, as a multiple of the cost with ten",
-  async measure({ quick }) {
+  async measure(sizes) {
     const rows = [];
-    for (const store of ["file", "sqlite"]) {
-      const many = (quick ? MANY_QUICK : MANY)[store];
-      rows.push(...(await inScratch((newFolder) => compare(store, many, newFolder, quick))));
-    }
+    for (const store of ["file", "sqlite"])
+      rows.push(...(await inScratch((newFolder) => compare(store, newFolder, sizes))));
     return rows;
   },
 };
 
-async function compare(store, many, newFolder, quick) {
-  const few = await openCrowded(store, FEW, newFolder());
-  const full = await openCrowded(store, many, newFolder());
+async function compare(store, newFolder, { few, many, rounds, warmUps, ms }) {
+  const stores = {
+    few: await openCrowded(store, few, newFolder()),
+    many: await openCrowded(store, many[store], newFolder(), { isCopied: store === "sqlite" }),
+  };
   const rows = [];
   for (const [place, keys] of Object.entries(KEYS)) {
-    const rates = await interleave(["few", "many"], { rounds: quick ? 9 : 31, warmUps: 3 }, (name) =>
-      (name === "few" ? few : full).child.call("rate", { keys, ms: quick ? 60 : 120 }),
+    const rates = await interleave(["few", "many"], { rounds, warmUps }, (name) =>
+      stores[name].child.call("rate", { keys, ms }),
     );
     rows.push({
       what: `${store}: ${place}`,
-      ours: `${perSecond(median(rates.get("many")))} with ${many.toLocaleString("en-US")}`,
-      peer: `${perSecond(median(rates.get("few")))} with ${FEW}`,
+      ours: `${perSecond(median(rates.get("many")))} with ${many[store].toLocaleString("en-US")}`,
+      peer: `${perSecond(median(rates.get("few")))} with ${few}`,
       ratio: ratioOf(rates.get("few"), rates.get("many")),
       goal: { atMost: 1.5 },
     });
   }
-  for (const { child, crowd } of [few, full]) {
+  for (const { child, crowd } of Object.values(stores)) {
     await child.stop();
     await crowd.kill();
   }
@@ -50,10 +47,10 @@ async function compare(store, many, newFolder, quick) {
 }
 
 /** A store in which so many locks are held by a live process, and a process to measure it with. */
-async function openCrowded(store, count, folder) {
+async function openCrowded(store, count, folder, { isCopied = false } = {}) {
   const crowd = await startChild("crowd.mjs", `${store}-at-rest`, folder);
   const half = count / 2;
-  if (store === "sqlite" && count > FEW) {
+  if (isCopied) {
     await crowd.call("hold", { tree: TREE, others: 1, siblings: 1 });
     copyLocks(databaseIn(folder), { tree: TREE, others: half, siblings: half });
   } else await crowd.call("hold", { tree: TREE, others: half, siblings: half });

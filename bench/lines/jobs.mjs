@@ -17,20 +17,18 @@ import { inScratch } from "../scratch.mjs";
 import { median, ratioOf, spreadOf } from "../statistics.mjs";
 import { microseconds, milliseconds, perSecond } from "../table.mjs";
 
-const STARTS = 100;
-
 export const jobs = {
   title: "jobs on SQLite, beside plainjob: no-op jobs, adding to start, and a start while many wait",
-  async measure({ quick }) {
+  async measure(sizes) {
     return inScratch(async (newFolder) => {
       const open = {
         ours: () => openHoldfastQueue(`sqlite:${newFolder()}/jobs.db`),
         peer: () => openPlainjob(`${newFolder()}/jobs.db`),
       };
       return [
-        await through(open, "plainjob", { atLeast: 0.5 }, quick),
-        await soonEnough(open.ours, quick),
-        ...(await whileManyWait(() => `sqlite:${newFolder()}/jobs.db`, quick)),
+        await through(open, "plainjob", { atLeast: 0.5 }, sizes.through),
+        await soonEnough(open.ours, sizes.latency),
+        ...(await whileManyWait(() => `sqlite:${newFolder()}/jobs.db`, sizes.waiting)),
       ];
     });
   },
@@ -38,16 +36,16 @@ export const jobs = {
 
 export const jobsOnPostgres = {
   title: "jobs on PostgreSQL, beside graphile-worker: no-op jobs, adding to start, and a start while many wait",
-  async measure({ quick }) {
+  async measure(sizes) {
     const newStore = await openServer();
     const open = {
       ours: async () => openHoldfastQueue(await newStore(true)),
       peer: async () => openGraphile(await newStore(false)),
     };
     return [
-      await through(open, "graphile-worker", { atLeast: 1 }, quick),
-      await soonAsPeer(open, quick),
-      ...(await whileManyWait(() => newStore(true), quick)),
+      await through(open, "graphile-worker", { atLeast: 1 }, sizes.through),
+      await soonAsPeer(open, sizes.latency),
+      ...(await whileManyWait(() => newStore(true), sizes.waiting)),
     ];
   },
 };
@@ -70,9 +68,8 @@ async function openServer() {
   };
 }
 
-async function through(open, peer, goal, quick) {
-  const count = quick ? 500 : 3_000;
-  const rates = await interleave(["ours", "peer"], { rounds: quick ? 3 : 7, warmUps: 1 }, async (name) => {
+async function through(open, peer, goal, { count, rounds, warmUps }) {
+  const rates = await interleave(["ours", "peer"], { rounds, warmUps }, async (name) => {
     const queue = await open[name]();
     await queue.add(count);
     const startedAt = performance.now();
@@ -90,9 +87,9 @@ async function through(open, peer, goal, quick) {
   };
 }
 
-async function soonEnough(open, quick) {
+async function soonEnough(open, { times }) {
   const queue = await open();
-  const taken = await queue.latency(quick ? 30 : 200);
+  const taken = await queue.latency(times);
   await queue.close();
   return {
     what: "from adding a job to its start, an idle worker in the same process",
@@ -104,10 +101,10 @@ async function soonEnough(open, quick) {
   };
 }
 
-async function soonAsPeer(open, quick) {
+async function soonAsPeer(open, { times: count, rounds, warmUps }) {
   const queues = { ours: await open.ours(), peer: await open.peer() };
-  const times = await interleave(["ours", "peer"], { rounds: quick ? 3 : 7, warmUps: 1 }, async (name) =>
-    median(await queues[name].latency(quick ? 20 : 100)),
+  const times = await interleave(["ours", "peer"], { rounds, warmUps }, async (name) =>
+    median(await queues[name].latency(count)),
   );
   for (const queue of Object.values(queues)) await queue.close();
   return {
@@ -119,16 +116,14 @@ async function soonAsPeer(open, quick) {
   };
 }
 
-async function whileManyWait(newStore, quick) {
-  const [few, many] = [1_000, quick ? 10_000 : 1_000_000];
-  const [fewProjects, manyProjects] = [10, quick ? 1_000 : 10_000];
+async function whileManyWait(newStore, { few, many, fewProjects, manyProjects, starts, rounds, warmUps }) {
   const stores = {
     base: await crowded(await newStore(), few, fewProjects),
     jobs: await crowded(await newStore(), many, fewProjects),
     projects: await crowded(await newStore(), manyProjects * 10, manyProjects),
   };
   const names = Object.keys(stores);
-  const times = await interleave(names, { rounds: quick ? 5 : 15, warmUps: 1 }, (name) => starts(stores[name]));
+  const times = await interleave(names, { rounds, warmUps }, (name) => timeOfStart(stores[name], starts));
   for (const { holdfast } of Object.values(stores)) await holdfast.close();
   const row = (name, what) => ({
     what,
@@ -166,18 +161,27 @@ async function vacuum(connectionString) {
 }
 
 /** The time of one start and its end, not synced where that can be: what is compared is the search. */
-async function starts({ holdfast, projects }) {
+async function timeOfStart({ holdfast, projects }, starts) {
   // Whatever is started must be there in every round.
-  await fill(holdfast, STARTS, (at) => `p${at % projects}`);
+  await fill(holdfast, starts, (at) => `p${at % projects}`);
   const { store, party } = holdfast.home;
-  const worker = { worker: "w", node: "n", has: ["kind:noop"], concurrency: 1, room: 1, leaseMs: 60_000, inHand: [] };
-  const of = { ...worker, party };
+  const of = {
+    worker: "w",
+    node: "n",
+    has: ["kind:noop"],
+    concurrency: 1,
+    room: 1,
+    leaseMs: 60_000,
+    inHand: [],
+    party,
+    newToken: newLeaseToken,
+  };
   const ending = { kind: "done", result: null };
   const startedAt = performance.now();
-  for (let at = 0; at < STARTS; at += 1) {
-    const { runs } = await store.scripts.run(() => turn({ ...of, newToken: newLeaseToken }), { durable: false });
+  for (let at = 0; at < starts; at += 1) {
+    const { runs } = await store.scripts.run(() => turn(of), { durable: false });
     const settlements = runs.map(({ job, fence }) => ({ job: job.id, fence, ending }));
     await store.scripts.run(() => settleAll(settlements, party), { durable: false });
   }
-  return (performance.now() - startedAt) / STARTS;
+  return (performance.now() - startedAt) / starts;
 }

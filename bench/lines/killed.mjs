@@ -10,17 +10,15 @@ import { median, quantile, spreadOf } from "../statistics.mjs";
 import { milliseconds } from "../table.mjs";
 
 const KEY = "shop";
-const BATCH = 8;
 /** The kill comes at any moment between two looks of the waiter. */
 const LONGEST_PAUSE_MS = 150;
 
 export const killed = {
   title: "holder killed (SIGKILL, 30 s lease) → the waiter in line is in",
-  async measure({ quick }) {
-    const kills = quick ? 15 : 120;
+  async measure({ kills, batch }) {
     const rows = [];
     for (const store of ["file", "sqlite"]) {
-      const times = await inScratch((newFolder) => chainOfHeirs(store, newFolder(), kills));
+      const times = await inScratch((newFolder) => chainOfHeirs(store, newFolder(), kills, batch));
       rows.push({
         what: `${store}: p99 of ${kills}`,
         ours: `p50 ${milliseconds(median(times))}`,
@@ -34,14 +32,14 @@ export const killed = {
   },
 };
 
-async function chainOfHeirs(store, folder, kills) {
+async function chainOfHeirs(store, folder, kills, batch) {
   const onlooker = await openHoldfast({ store: storeIn(store, folder) });
-  let heirs = await startHeirs(store, folder);
+  let heirs = await startHeirs(store, folder, batch);
   let holder = heirs.pop();
   await holder.call("inherit", KEY);
   const times = [];
   while (times.length < kills) {
-    if (heirs.length === 0) heirs = await startHeirs(store, folder);
+    if (heirs.length === 0) heirs = await startHeirs(store, folder, batch);
     const heir = heirs.pop();
     const entered = heir.call("inherit", KEY);
     await untilWaiting(onlooker);
@@ -56,8 +54,8 @@ async function chainOfHeirs(store, folder, kills) {
   return times;
 }
 
-function startHeirs(store, folder) {
-  return Promise.all(Array.from({ length: BATCH }, () => startChild("heir.mjs", store, folder)));
+function startHeirs(store, folder, batch) {
+  return Promise.all(Array.from({ length: batch }, () => startChild("heir.mjs", store, folder)));
 }
 
 async function untilWaiting(onlooker) {

@@ -12,19 +12,15 @@ import { median, ratioOf, spreadOf } from "../statistics.mjs";
 import { milliseconds, perSecond } from "../table.mjs";
 import { contendInTurn } from "./contended.mjs";
 
-const CLIENTS = 16;
-const MANY = 1_000_000;
-const MANY_QUICK = 100_000;
-
 export const postgres = {
   title: "PostgreSQL, commits durable",
-  async measure({ quick }) {
+  async measure(sizes) {
     const url = await openServer();
     return [
-      ...(await uncontended(url, quick)),
-      ...(await sideBySide(url, quick)),
-      ...(await contended(url, quick)),
-      ...(await growth(url, quick)),
+      ...(await uncontended(url, sizes.alone)),
+      ...(await sideBySide(url, sizes.together)),
+      ...(await contended(url, sizes.contended)),
+      ...(await growth(url, sizes.growth)),
     ];
   },
 };
@@ -37,12 +33,12 @@ async function openServer() {
   return url;
 }
 
-async function uncontended(url, quick) {
+async function uncontended(url, { rounds, warmUps, ms }) {
   const names = ["postgres", "postgres-lease-row"];
   const children = new Map();
   for (const name of names) children.set(name, await startChild("pairs.mjs", name, url));
-  const rates = await interleave(names, { rounds: quick ? 9 : 31, warmUps: 4 }, (name) =>
-    children.get(name).call("rate", { keys: "shop", ms: quick ? 150 : 300 }),
+  const rates = await interleave(names, { rounds, warmUps }, (name) =>
+    children.get(name).call("rate", { keys: "shop", ms }),
   );
   for (const child of children.values()) await child.stop();
   return [
@@ -60,21 +56,21 @@ async function uncontended(url, quick) {
  * Trees do not wait for each other, and their commits share the disk's syncs. How much there is to share, the peer shows. All
  * clients are in one process: sixteen of them would share the cores of a small machine, and little else would be measured.
  */
-async function sideBySide(url, quick) {
+async function sideBySide(url, sizes) {
   return [
-    { ...(await allBesideOne("postgres", url, quick)), goal: { atLeast: 3 } },
-    { ...(await allBesideOne("postgres-lease-row", url, quick)), goal: null },
+    { ...(await allBesideOne("postgres", url, sizes)), goal: { atLeast: 3 } },
+    { ...(await allBesideOne("postgres-lease-row", url, sizes)), goal: null },
   ];
 }
 
-async function allBesideOne(contestant, url, quick) {
+async function allBesideOne(contestant, url, { clients, rounds, warmUps, ms }) {
   const child = await startChild("pairs.mjs", contestant, url);
-  const rates = await interleave(["one", "all"], { rounds: quick ? 5 : 9, warmUps: 2 }, (name) =>
-    child.call("rateOfMany", { keys: "till", clients: name === "one" ? 1 : CLIENTS, ms: quick ? 600 : 1_500 }),
+  const rates = await interleave(["one", "all"], { rounds, warmUps }, (name) =>
+    child.call("rateOfMany", { keys: "till", clients: name === "one" ? 1 : clients, ms }),
   );
   await child.stop();
   return {
-    what: `${CLIENTS} clients on ${CLIENTS} keys : one client${contestant === "postgres" ? "" : ", of bare lease rows"}`,
+    what: `${clients} clients on ${clients} keys : one client${contestant === "postgres" ? "" : ", of bare lease rows"}`,
     ours: perSecond(median(rates.get("all"))),
     peer: perSecond(median(rates.get("one"))),
     ratio: ratioOf(rates.get("all"), rates.get("one")),
@@ -82,11 +78,11 @@ async function allBesideOne(contestant, url, quick) {
   };
 }
 
-async function contended(url, quick) {
+async function contended(url, sizes) {
   const found = await contendInTurn(
     ["postgres-advisory", "postgres-durable-line", "postgres-bare-notify", "postgres"],
     () => url,
-    quick,
+    sizes,
   );
   const of = (name, field) => found.get(name).map((round) => round[field]);
   const besideAdvisory = (what, name, field, show, goal) => ({
@@ -97,9 +93,15 @@ async function contended(url, quick) {
     goal,
   });
   return [
-    besideAdvisory("16 processes, one key, 2 ms each : a session's advisory lock", "postgres", "perSecond", perSecond, {
-      atLeast: 0.85,
-    }),
+    besideAdvisory(
+      `${sizes.processes} processes, one key, 2 ms each : a session's advisory lock`,
+      "postgres",
+      "perSecond",
+      perSecond,
+      {
+        atLeast: 0.85,
+      },
+    ),
     besideAdvisory(
       "the same of a counter that is raised durably under that lock",
       "postgres-durable-line",
@@ -125,13 +127,9 @@ async function contended(url, quick) {
   ];
 }
 
-async function growth(url, quick) {
-  const many = quick ? MANY_QUICK : MANY;
+async function growth(url, { many, rounds, warmUps, ms }) {
   const child = await startChild("pairs.mjs", "postgres", url);
-  const rate = () =>
-    interleave(["rate"], { rounds: quick ? 9 : 21, warmUps: 3 }, () =>
-      child.call("rate", { keys: "crowd/lone", ms: quick ? 150 : 300 }),
-    );
+  const rate = () => interleave(["rate"], { rounds, warmUps }, () => child.call("rate", { keys: "crowd/lone", ms }));
   const few = (await rate()).get("rate");
   await crowd(url, many);
   const full = (await rate()).get("rate");

@@ -7,29 +7,23 @@ import { inScratch } from "../scratch.mjs";
 import { median, ratioOf } from "../statistics.mjs";
 import { milliseconds } from "../table.mjs";
 
-const LINES = [{ files: 1 }, { files: 1, takesLock: true }, { files: 100 }, { files: 10_000 }];
-const SMALL_TREE = 1_000;
-const BIG_TREE = 100_000;
-const BIG_TREE_QUICK = 20_000;
 const FILE_BYTES = 1_000;
 
 export const publish = {
   title: "a tree of small files published, as a multiple of a bare script that writes, syncs, renames and syncs",
-  async measure({ quick }) {
+  async measure(sizes) {
     const rows = [];
-    for (const line of LINES) rows.push(await inScratch((newFolder) => compare(line, newFolder, quick)));
-    rows.push(await inScratch((newFolder) => memory(newFolder, quick)));
+    for (const tree of sizes.trees) rows.push(await inScratch((newFolder) => compare(tree, newFolder)));
+    rows.push(await inScratch((newFolder) => memory(newFolder, sizes.memory)));
     return rows;
   },
 };
 
-async function compare({ files, takesLock = false }, newFolder, quick) {
+/** Many rounds go before those of a small tree: what takes a millisecond is measured once both sides are compiled. */
+async function compare({ files, takesLock = false, rounds, warmUps }, newFolder) {
   const names = ["bare-script", "publisher"];
   const children = new Map();
   for (const name of names) children.set(name, await startChild("publisher.mjs", name, newFolder()));
-  // What takes a millisecond is measured once the engine has compiled it, on both sides.
-  const rounds = files > 1_000 ? (quick ? 2 : 5) : quick ? 20 : files === 1 ? 300 : 60;
-  const warmUps = files > 1_000 ? 1 : files === 1 ? 200 : 20;
   const times = await interleave(names, { rounds, warmUps }, (name) =>
     children.get(name).call("publish", { files, bytes: FILE_BYTES, takesLock }),
   );
@@ -47,7 +41,7 @@ async function compare({ files, takesLock = false }, newFolder, quick) {
  * A process that publishes one big tree beside one that publishes as many files in small trees: the engine lets its heap
  * grow with the work done, whatever is kept, so both do the same work.
  */
-async function memory(newFolder, quick) {
+async function memory(newFolder, sizes) {
   const peak = async (files, times) => {
     const child = await startChild("publisher.mjs", "publisher", newFolder());
     for (let time = 0; time < times; time += 1) await child.call("publish", { files, bytes: FILE_BYTES });
@@ -55,14 +49,13 @@ async function memory(newFolder, quick) {
     await child.stop();
     return maxRSS / 1024;
   };
-  const big = quick ? BIG_TREE_QUICK : BIG_TREE;
-  const small = await peak(SMALL_TREE, big / SMALL_TREE);
-  const large = await peak(big, 1);
-  const ratio = large / small;
+  const small = await peak(sizes.small, sizes.big / sizes.small);
+  const big = await peak(sizes.big, 1);
+  const ratio = big / small;
   return {
     what: "peak memory",
-    ours: `${large.toFixed(0)} MiB for a tree of ${big.toLocaleString("en-US")}`,
-    peer: `${small.toFixed(0)} MiB for trees of ${SMALL_TREE.toLocaleString("en-US")}`,
+    ours: `${big.toFixed(0)} MiB for a tree of ${sizes.big.toLocaleString("en-US")}`,
+    peer: `${small.toFixed(0)} MiB for trees of ${sizes.small.toLocaleString("en-US")}`,
     ratio: { value: ratio, low: ratio, high: ratio },
     goal: { atMost: 1.3 },
   };

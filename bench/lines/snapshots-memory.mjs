@@ -12,8 +12,7 @@ const CHANGES = 10;
 
 export const snapshotsMemory = {
   title: "peak memory of the commands on snapshots, many small files and few",
-  async measure({ quick }) {
-    const [few, many] = quick ? [1_000, 10_000] : [10_000, 200_000];
+  async measure({ few, many }) {
     const [small, big] = await inScratch(async (newFolder) => [peaksOf(newFolder(), few), peaksOf(newFolder(), many)]);
     return Object.keys(small).map((what) => {
       const ratio = big[what] / small[what];

@@ -15,36 +15,31 @@ import { milliseconds } from "../table.mjs";
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const GIT = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0"];
 const FILE_BYTES = 18_000;
-const ROUNDS = 3;
-/** In each round. */
-const RESTORES = 3;
 /** So that a busy machine does not make an hour of it: after this no round is begun. */
 const LAST_START_MS = 150_000;
-/** Snapshots after ten changes: so many beside the peers, then alone up to the eleventh, the last of which are compared. */
-const BESIDE = 3;
-const ALONE = 7;
 
 export const snapshots = {
   title: "10,000 files, 180 MB: snapshot, the next after ten changes, restore, size of the store",
-  async measure({ quick }) {
-    const files = quick ? 1_000 : 10_000;
+  async measure(sizes) {
     const hasRestic = isThere("restic");
     if (!hasRestic) console.log("  restic is not installed (apt-get install restic): its lines are left out");
     return inScratch(async (newFolder) => {
       const model = join(newFolder(), "model");
-      fill(model, files);
+      fill(model, sizes.files);
       const startedAt = performance.now();
       const rounds = [];
       do {
-        rounds.push(await measureRound(newFolder(), model, files, hasRestic));
-      } while (rounds.length < ROUNDS && performance.now() - startedAt < LAST_START_MS);
-      if (rounds.length < ROUNDS) console.log(`  rounds: ${rounds.length} of ${ROUNDS}, the machine is slow`);
-      return rowsOf(rounds, hasRestic, quick);
+        rounds.push(await measureRound(newFolder(), model, sizes, hasRestic));
+      } while (rounds.length < sizes.rounds && performance.now() - startedAt < LAST_START_MS);
+      if (rounds.length < sizes.rounds)
+        console.log(`  rounds: ${rounds.length} of ${sizes.rounds}, the machine is slow`);
+      return rowsOf(rounds, hasRestic, sizes);
     });
   },
 };
 
-async function measureRound(base, model, files, hasRestic) {
+/** Snapshots after ten changes: so many beside the peers, then alone up to the last, and the last of these are compared. */
+async function measureRound(base, model, { files, restores, beside, alone }, hasRestic) {
   const root = join(base, "workspace");
   const payload = join(root, "main");
   mkdirSync(root);
@@ -74,14 +69,14 @@ async function measureRound(base, model, files, hasRestic) {
   };
   const times = { ours: { last: [] }, git: {}, restic: {} };
   for (const [who, take] of Object.entries(takers)) times[who] = { ...times[who], first: [timed(take)], next: [] };
-  for (let again = 0; again < BESIDE; again += 1) {
+  for (let again = 0; again < beside; again += 1) {
     change(payload, again, files);
     for (const [who, take] of Object.entries(takers)) times[who].next.push(timed(take));
   }
-  for (let again = BESIDE; again < BESIDE + ALONE; again += 1) {
+  for (let again = beside; again < beside + alone; again += 1) {
     change(payload, again, files);
     const ms = timed(takers.ours);
-    if (again >= ALONE) times.ours.last.push(ms);
+    if (again >= alone) times.ours.last.push(ms);
   }
   const history = JSON.parse(execFileSync(process.execPath, [MAIN, "history", "--json"], { cwd: root }));
   const newest = history.data.snapshots.at(-1);
@@ -96,7 +91,7 @@ async function measureRound(base, model, files, hasRestic) {
     },
   };
   const who = hasRestic ? ["ours", "restic"] : ["ours"];
-  const restored = await interleave(who, { rounds: RESTORES, warmUps: 0 }, (name, turn) =>
+  const restored = await interleave(who, { rounds: restores, warmUps: 0 }, (name, turn) =>
     restorers[name](`restored-${turn}-by-${name}`),
   );
   for (const [name, values] of restored)
@@ -105,7 +100,7 @@ async function measureRound(base, model, files, hasRestic) {
   return times;
 }
 
-function rowsOf(rounds, hasRestic, quick) {
+function rowsOf(rounds, hasRestic, { files }) {
   const of = (who, what) => rounds.flatMap((round) => round[who][what]);
   const row = (what, name, peer, goal) => ({
     what,
@@ -134,7 +129,7 @@ function rowsOf(rounds, hasRestic, quick) {
       ours: "",
       peer: "",
       ratio: spreadOf(rounds.map((round) => round.size)),
-      goal: quick ? null : { atMost: 1.05 }, // Of a small payload the changed files are a large share.
+      goal: files < 10_000 ? null : { atMost: 1.05 }, // Of a small payload the changed files are a large share.
     },
   ];
 }

@@ -24,11 +24,11 @@ const TRIALS = {
 
 export const startUp = {
   title: "a command from start to end, and a Node that does nothing",
-  async measure({ quick }) {
+  async measure({ rounds, warmUps }) {
     const times = await inScratch(async (newFolder) => {
       const cwd = newFolder();
       run([MAIN, "init"], cwd);
-      return interleave(Object.keys(TRIALS), { rounds: quick ? 9 : 41, warmUps: 2 }, (trial) =>
+      return interleave(Object.keys(TRIALS), { rounds, warmUps }, (trial) =>
         run(TRIALS[trial].args, cwd, TRIALS[trial].input),
       );
     });

@@ -27,8 +27,8 @@ const TRIALS = {
 
 export const uncontended = {
   title: "acquire + release in one process, nobody else wants it",
-  async measure({ quick }) {
-    const rates = await inScratch((newFolder) => measureRates(newFolder, quick));
+  async measure(sizes) {
+    const rates = await inScratch((newFolder) => measureRates(newFolder, sizes));
     const against = (trial, peer, goal) => ({
       what: peer === null ? trial : `${trial} : ${peer}`,
       ours: perSecond(median(rates.get(trial))),
@@ -48,12 +48,11 @@ export const uncontended = {
   },
 };
 
-async function measureRates(newFolder, quick) {
+async function measureRates(newFolder, { rounds, warmUps, ms }) {
   const children = new Map();
   for (const [trial, { contestant }] of Object.entries(TRIALS))
     children.set(trial, await startChild("pairs.mjs", contestant, newFolder()));
-  const ms = quick ? 60 : 120;
-  const rates = await interleave(Object.keys(TRIALS), { rounds: quick ? 7 : 31, warmUps: 3 }, (trial) =>
+  const rates = await interleave(Object.keys(TRIALS), { rounds, warmUps }, (trial) =>
     children.get(trial).call("rate", { keys: TRIALS[trial].keys, ms }),
   );
   for (const child of children.values()) await child.stop();

@@ -1,0 +1,45 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { databaseOf, sharedServer } from "../../postgres/server.js";
+import { newPostgresStore } from "../../postgres/stores.js";
+import { expectBudgets } from "./table.js";
+import { openCountingWire } from "./wire.js";
+
+const CLIENT = fileURLToPath(new URL("../../fixtures/budget-client.mjs", import.meta.url));
+
+interface Mark {
+  readonly moment: "begin" | "end";
+  readonly name: string;
+}
+
+const isForeign = process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined;
+const why = isForeign ? " (not run: the server is not ours)" : "";
+
+it.skipIf(isForeign)(`budgets of postgres: each operation takes as many round trips as recorded${why}`, async () => {
+  const server = await sharedServer();
+  const database = databaseOf(await newPostgresStore(server));
+  await using wire = await openCountingWire(server.control?.socket ?? "");
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-budgets-"));
+  const store = `postgres://postgres@127.0.0.1:${wire.port}/${database}?query_timeout=60000&connect_timeout=60`;
+  const client = fork(CLIENT, [store, folder], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  try {
+    const found: Record<string, { roundTrips: number; statements: number }> = {};
+    let before = wire.counts();
+    client.on("message", ({ moment, name }: Mark) => {
+      const { roundTrips, statements } = wire.counts();
+      if (moment === "begin") before = { roundTrips, statements };
+      else found[name] = { roundTrips: roundTrips - before.roundTrips, statements: statements - before.statements };
+      client.send("go on");
+    });
+    expect(await once(client, "exit")).toEqual([0, null]);
+    expectBudgets("postgres", found);
+  } finally {
+    client.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,7 +1,7 @@
 // Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled
 // into one file: a start reads one module instead of a hundred, and runs of it only what the command needs.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -72,6 +72,12 @@ await build({
   tsconfig: "tsconfig.page.json",
   logLevel: "warning",
 });
+// The marks of mutants and of the tests that kill them stay in this repository.
+for (const name of readdirSync(`${root}dist`, { recursive: true }).filter((each) => each.endsWith(".js"))) {
+  const code = readFileSync(`${root}dist/${name}`, "utf8");
+  const unmarked = code.replace(/^ *\/\/ (?:mutant|kills): .*\n| *\/\/ (?:mutant|kills): .*$/gm, "");
+  if (unmarked !== code) writeFileSync(`${root}dist/${name}`, unmarked);
+}
 cpSync(`${root}src/dash/page/index.html`, `${root}dist/cli/page/index.html`);
 
 // CommonJS starts faster than an ES module here, by a tenth of the whole.

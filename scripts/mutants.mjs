@@ -3,17 +3,20 @@
 //
 //   npm run mutants                    all of them
 //   npm run mutants -- --only NAME     one, or several with the option repeated
+//   npm run mutants -- --area FOLDER   those of the files in that folder, or in several with the option repeated
 //   npm run mutants -- --list          what there is
 //
-// Exit code: 0 all were noticed, 1 one was not (or a test fails without any mutant), 64 wrong usage, 70 a mutant does not
-// fit the source any more.
+// The mutants and the tests that must notice them are marked in the source: scripts/mutants/marks.mjs says how.
+//
+// Exit code: 0 all were noticed, 1 one was not (or a test fails without any mutant), 64 wrong usage, 70 a mark is wrong or a
+// mutant does not compile.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "./mutants/list.mjs";
+import { mutate, readMarks } from "./mutants/marks.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const COPIED = [
@@ -40,18 +43,18 @@ class Stop extends Error {
   }
 }
 
-function choose(mutants, names) {
+function choose(mutants, names, areas) {
   const unknown = names.filter((name) => !mutants.some((mutant) => mutant.name === name));
   if (unknown.length > 0) throw new Stop(64, `there is no mutant ${unknown.join(", ")}; --list shows what there is`);
-  return names.length === 0 ? mutants : mutants.filter((mutant) => names.includes(mutant.name));
-}
-
-/** The source with the protection taken out. Every mutant is checked before the first is tried. */
-function mutated({ name, file, find, replace }) {
-  const source = readFileSync(join(ROOT, file), "utf8");
-  const times = source.split(find).length - 1;
-  if (times !== 1) throw new Stop(70, `mutant ${name}: ${times} places in ${file} match ${JSON.stringify(find)}`);
-  return source.replace(find, () => replace);
+  const folders = areas.map((area) => `${relative(ROOT, resolve(ROOT, area))}/`);
+  const empty = folders.filter((folder) => !mutants.some(({ file }) => file.startsWith(folder)));
+  if (empty.length > 0) throw new Stop(64, `there is no mutant in ${empty.join(", ")}; --list shows what there is`);
+  return mutants.filter(
+    ({ name, file }) =>
+      (names.length === 0 && areas.length === 0) ||
+      names.includes(name) ||
+      folders.some((folder) => file.startsWith(folder)),
+  );
 }
 
 function copyProject() {
@@ -71,11 +74,10 @@ function build(copy) {
 let running = null;
 
 /** Runs the tests. Answers what failed, or null. Whatever they started ends with them. */
-async function firstFailure(copy, { files, only }, name, limitMs) {
+async function firstFailure(copy, { files, pattern }, name, limitMs) {
   const report = join(copy, "report.json");
   rmSync(report, { force: true });
-  const args = ["run", ...files, "--bail=1", "--reporter=json", `--outputFile=${report}`];
-  if (only !== undefined) args.push("-t", only);
+  const args = ["run", ...files, "-t", pattern, "--bail=1", "--reporter=json", `--outputFile=${report}`];
   const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", ...args], {
     cwd: copy,
     stdio: "ignore",
@@ -108,7 +110,8 @@ function readReport(report, exitCode, name) {
   const failed = tests.find((test) => test.status === "failed");
   if (failed !== undefined) return `${basename(failed.file)}: ${failed.title}`;
   if (exitCode !== 0) return `${basename(testResults[0]?.name ?? "vitest")}: exit code ${exitCode}`;
-  if (!tests.some((test) => test.status === "passed")) throw new Stop(70, `mutant ${name}: its filter selects no test`);
+  if (!tests.some((test) => test.status === "passed"))
+    throw new Stop(70, `mutant ${name}: the marks of its killers select no test that runs here`);
   return null;
 }
 
@@ -138,7 +141,7 @@ function selectionOf(tests) {
 async function tryMutant(copy, mutant, limitMs) {
   const target = join(copy, mutant.file);
   const startedAt = performance.now();
-  writeFileSync(target, mutated(mutant));
+  writeFileSync(target, mutate(readFileSync(target, "utf8"), mutant));
   try {
     const trouble = build(copy);
     const killer = trouble === null ? await firstFailure(copy, mutant.tests, mutant.name, limitMs) : null;
@@ -153,8 +156,12 @@ function row(width, name, killer, seconds) {
   return `${name.padEnd(width)}  ${shown.padEnd(KILLER_WIDTH)}  ${seconds.padStart(7)}\n`;
 }
 
+function shown({ name, file, target, find, replace, tests }) {
+  const place = target === undefined ? file : `${file}:${target + 1}`;
+  return `${name}\n  ${place}\n  ${find.trim()} → ${replace.trim()}\n  ${tests.files.join(", ")}\n`;
+}
+
 async function run(mutants) {
-  for (const mutant of mutants) mutated(mutant);
   const width = Math.max(...mutants.map((mutant) => mutant.name.length), "mutant".length);
   const copy = copyProject();
   const tidy = () => rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
@@ -186,16 +193,19 @@ async function run(mutants) {
 
 function readArguments() {
   try {
-    return parseArgs({ options: { only: { type: "string", multiple: true }, list: { type: "boolean" } } }).values;
+    const names = { type: "string", multiple: true };
+    return parseArgs({ options: { only: names, area: names, list: { type: "boolean" } } }).values;
   } catch (error) {
     throw new Stop(64, error.message);
   }
 }
 
 try {
-  const { only = [], list = false } = readArguments();
-  const mutants = choose(MUTANTS, only);
-  if (list) for (const { name, about, file } of mutants) process.stdout.write(`${name}\n  ${about}\n  ${file}\n`);
+  const { only = [], area = [], list = false } = readArguments();
+  const { mutants: all, troubles } = readMarks(ROOT);
+  if (troubles.length > 0) throw new Stop(70, troubles.join("\n"));
+  const mutants = choose(all, only, area);
+  if (list) process.stdout.write(mutants.map(shown).join(""));
   else await run(mutants);
 } catch (error) {
   if (!(error instanceof Stop)) throw error;

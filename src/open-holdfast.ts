@@ -73,6 +73,7 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
   const clock = createSystemClock();
   const store = await openStore(storeUrl(options), stated, clock);
   const loopHeart = createLoopHeart(store.locks, clock, rhythm);
+  // mutant: heart-beside-loop: staysInProcess = options.heart === "loop" || → staysInProcess = true ||
   const staysInProcess = options.heart === "loop" || store.url.startsWith("memory:");
   return new Holdfast({
     store,

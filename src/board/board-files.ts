@@ -36,6 +36,7 @@ export class BoardFiles {
   async summaries(tell?: TellUnreadable): Promise<ReadonlyMap<string, IssueSummary>> {
     const ids = (await this.documents.list("issues")).map(idOf);
     const index = this.documents.isSettled ? readIndex(this.dir) : null;
+    // mutant: board-index-files: this.#isOfFiles(index, ids) ? index : this. → ids.length >= 0 ? index : this.
     return index !== null && this.#isOfFiles(index, ids) ? index : this.readAll(tell);
   }
 
@@ -86,5 +87,6 @@ export function issueDocument(id: string): string {
 export function issueOf(document: StoredDocument<IssueValue> | null, dir: string): Issue | null {
   if (document === null) return null;
   requireIssue(document.value, documentPath(dir, document.id));
+  // mutant: board-file-name: id: idOf(document.id), revision: document.revision → revision: document.revision
   return { ...document.value, id: idOf(document.id), revision: document.revision };
 }

@@ -106,6 +106,7 @@ export class BoardReader implements AsyncDisposable {
     const looks = changesOf(
       this.dir,
       () => this.get(known),
+      // mutant: wait-by-revision: (issue) => JSON.stringify(issue) → (issue) => issue.revision
       (issue) => JSON.stringify(issue),
       signal,
     );

@@ -99,6 +99,7 @@ export class BoardStore extends BoardFiles {
 
   /** One that a step only looks at. `E_STORE_CORRUPT`, and it stays where it is. */
   find(tx: Transaction, id: string): Issue | null {
+    // mutant: board-look-moves: tx.peek<IssueValue>(issueDocument(id)) → tx.get<IssueValue>(issueDocument(id))
     return issueOf(tx.peek<IssueValue>(issueDocument(id)), this.dir);
   }
 
@@ -127,6 +128,7 @@ export class BoardStore extends BoardFiles {
   async keepingClaim<T>(id: string, token: string | undefined, work: () => Promise<T>): Promise<T> {
     if (token === undefined) return work();
     const { leaseMs } = await this.#renewed(id, token);
+    // mutant: board-gate-claim: this.#renewed(id, token).catch(() => undefined), leaseMs → undefined, leaseMs
     const timer = setInterval(() => this.#renewed(id, token).catch(() => undefined), leaseMs / 3);
     try {
       return await work();

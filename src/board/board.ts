@@ -104,6 +104,7 @@ export class Board extends BoardReader {
     return this.#store.change(from, "dependency_added", options, (issue, tx) => {
       if (this.#store.find(tx, to) === null) throw notFound("issue", to);
       if (issue.dependencies.includes(to)) return issue;
+      // mutant: board-cycle: requireNoCycle(from, to, (each) => this.#store.find(tx, each)?.dependencies ?? null); →
       requireNoCycle(from, to, (each) => this.#store.find(tx, each)?.dependencies ?? null);
       return { ...issue, dependencies: [...issue.dependencies, to] };
     });

@@ -101,6 +101,7 @@ async function isUnclaimed(board: BoardStore, id: string): Promise<boolean> {
   const { store, clock } = board.holdfast.home;
   const { grants, unreadable } = await store.reader.inspect(issueKey(id));
   const now = clock();
+  // mutant: board-dead-claimer: isExpired(grant, now) || hasDied(grant) → isExpired(grant, now)
   return unreadable.length === 0 && grants.every((grant) => isExpired(grant, now) || hasDied(grant));
 }
 
@@ -141,6 +142,7 @@ async function readable(board: BoardStore, id: string): Promise<Issue | null> {
   try {
     return await board.read(id);
   } catch (error) {
+    // mutant: board-unreadable-next: if (isUnreadable(error)) return null; →
     if (isUnreadable(error)) return null;
     throw error;
   }
@@ -152,6 +154,7 @@ export async function release(board: BoardStore, id: string, options: EndOptions
   if (token === undefined) throw notClaimed(id, await board.read(id));
   const issue = await board.change(id, "released", options, (found, tx) => {
     const state = options.state ?? (found.state === "in_progress" ? "ready" : found.state);
+    // mutant: board-release-done: found, { ...patch, state }), assignee → found, patch ?? {}), state, assignee
     return { ...patched(board, tx, found, { ...patch, state }), assignee: null, claim: null };
   });
   await letGo(board, id, token);

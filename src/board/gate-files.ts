@@ -13,6 +13,7 @@ export async function listGates(board: BoardFiles): Promise<readonly Gate[]> {
 
 /** The same by name, inside a step that looks at them. */
 export function gatesIn(tx: Transaction): GateRegistry["gates"] {
+  // mutant: board-gates-look-moves: tx.peek<GateRegistry>("gates") → tx.get<GateRegistry>("gates")
   return tx.peek<GateRegistry>("gates")?.value.gates ?? {};
 }
 

@@ -49,6 +49,7 @@ export async function importBoard(board: BoardStore, text: string): Promise<Impo
 /** `E_INVALID_ARGUMENT` when its id is another issue's. */
 async function isThere(board: BoardStore, issue: Issue): Promise<boolean> {
   const here = await board.read(issue.id);
+  // mutant: import-over-another: null) return false; → null || here.created_at !== issue.created_at) return false;
   if (here === null) return false;
   if (here.created_at === issue.created_at && here.created_by === issue.created_by) return true;
   throw invalidArgument(
@@ -80,6 +81,7 @@ function asHere(
   isKnown: (id: string) => boolean,
 ): IssueValue {
   const missing = issue.dependencies.filter((id) => !isKnown(id));
+  // mutant: import-verdict-of-another: isSameGate(name) ? state : PENDING → isSameGate(name) || true ? state : PENDING
   const gates = Object.entries(issue.gates).map(([name, state]) => [name, isSameGate(name) ? state : PENDING]);
   return {
     ...issue,

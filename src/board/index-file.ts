@@ -62,6 +62,7 @@ export function readIndex(dir: string): Map<string, IssueSummary> | null {
   if (!(picture.events_bytes >= 0) || !isOfLog(dir, picture) || !picture.issues.every(isSummary)) return null;
   const issues = new Map(picture.issues.map((issue) => [issue.id, issue]));
   const since = readLog(logPath(dir, "events"), picture.events_bytes).entries as BoardEvent[];
+  // mutant: board-index-tail: every((event) => follow(issues, event)) ? issues : null → length < 0 ? null : issues
   return since.every((event) => follow(issues, event)) ? issues : null;
 }
 

@@ -24,6 +24,7 @@ export function patched(board: BoardStore, tx: Transaction, issue: Issue, patch:
   const next: Issue = {
     ...issue,
     ...fields,
+    // mutant: board-context-merge: (patch.context ?? issue.context), ...addContext → patch.context, ...addContext
     context: { ...(patch.context ?? issue.context), ...addContext },
     labels: [...new Set([...labels, ...addLabels])],
     gates: { ...newGates(tx, addGates), ...Object.fromEntries(kept) },

@@ -31,6 +31,7 @@ export async function runCommand(command: readonly string[], options: CommandOpt
   // A gate's verdict does not hang on it: where none can be started, the command has none.
   const keeper = new Keeper(() => undefined);
   try {
+    // mutant: gate-killed: keeper.start(); → keeper.close();
     keeper.start();
     return await resultOf(command, options, keeper);
   } finally {
@@ -62,6 +63,7 @@ function resultOf(command: readonly string[], options: CommandOptions, keeper: K
       timedOut = true;
       stop();
     }, options.timeoutMs);
+    // mutant: board-gate-signal: stopSignal?.addEventListener("abort", stop); →
     stopSignal?.addEventListener("abort", stop);
     const end = (exitCode: number | null, signal: string | null): void => {
       clearTimeout(limit);
@@ -84,6 +86,7 @@ function resultOf(command: readonly string[], options: CommandOptions, keeper: K
       end(null, null);
     });
     child.once("exit", (code, signal) => {
+      // mutant: gate-in-time: clearTimeout(limit); // It was in time → void limit; // It was in time
       clearTimeout(limit); // It was in time, whoever keeps its output open.
       // Output still in the pipes belongs to it; a grandchild that keeps them open does not keep us waiting.
       const ended = new Promise((closed) => child.once("close", closed));

@@ -91,6 +91,7 @@ async function heldToken(
   const kept = found.map((each) => each.lease_token);
   for (const token of around === undefined ? kept : [around, ...kept])
     if (await opens(holdfast, key, token)) return token;
+  // mutant: token-in-line: found.find((each) => each.state === "given")?.lease_token → found[0]?.lease_token
   return found.find((each) => each.state === "given")?.lease_token;
 }
 
@@ -120,6 +121,7 @@ export async function keepingToken<T>(
       else files.forget([key], token);
     return claimed;
   } catch (error) {
+    // mutant: token-of-a-failed-claim: .catch(() => true) → .catch(() => false)
     for (const { key, token } of kept)
       if (!(await opens(holdfast, key, token).catch(() => true))) files.forget([key], token);
     throw notingOwn(error, holdfast.owner, files);

@@ -94,6 +94,7 @@ function checkRest(row: CommandRow, { name, optional }: RestRow, behind: readonl
 
 /** An empty word is a variable that was not set: as a path it would mean the folder one is in. */
 function checkWord(row: CommandRow, { name, choices }: ArgumentRow, word: string): void {
+  // mutant: cli-empty-word: if (word === "") throw usage(row, name, "is empty"); →
   if (word === "") throw usage(row, name, "is empty");
   if (choices !== undefined && !choices.includes(word))
     throw usage(row, name, `${JSON.stringify(word)} is none of ${choices.join(", ")}`);

@@ -124,6 +124,7 @@ export class Dal {
   /** A token is left before its holder reads, so that whatever a predecessor still commits comes before what it sees. */
   async #mayRead(lease: Lease, resource: string): Promise<void> {
     const grant = await this.#covering(lease, resource, "read");
+    // mutant: foreign-upgradeable: grant.mode === "read") return; → grant.mode !== "write") return;
     if (this.#foreign === null || grant.mode === "read") return;
     const installed = this.#installed.get(lease) ?? new Set();
     this.#installed.set(lease, installed);

@@ -25,7 +25,9 @@ export class Door {
 
   /** The cookie for whoever brings the token, or null when it is not the one that opens. */
   enter(token: string): string | null {
+    // mutant: dash-token: if (!isSame(token, this.#token)) return null; →
     if (!isSame(token, this.#token)) return null;
+    // mutant: dash-once: this.#token = newSecret(); →
     this.#token = newSecret();
     const session = newSecret();
     const [oldest] = this.#sessions;
@@ -37,6 +39,7 @@ export class Door {
   isInside(cookies: string | undefined): boolean {
     for (const each of (cookies ?? "").split(";")) {
       const [name, value] = each.trim().split("=", 2);
+      // mutant: dash-cookie: value !== undefined && this.#sessions.has(value) → value !== undefined
       if (name === this.#cookie && value !== undefined && this.#sessions.has(value)) return true;
     }
     return false;

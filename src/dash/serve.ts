@@ -80,12 +80,15 @@ export async function serveDash(sources: Sources, options: DashOptions): Promise
   async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "GET", headers } = message;
     const why = guard.refusal(headers.host, headers.origin);
+    // mutant: dash-host: if (why !== null) return plain(response, 403, why); →
     if (why !== null) return plain(response, 403, why);
     const [path = "/", search = ""] = (message.url ?? "/").split("?", 2);
     const values = new URLSearchParams(search);
     const token = values.get("token");
+    // mutant: dash-preview: method === "GET" ? enter(response, token) : plain(response, 405, "a link is opened" → enter(response, token
     if (path === "/" && token !== null)
       return method === "GET" ? enter(response, token) : plain(response, 405, "a link is opened");
+    // mutant: dash-door: if (!door.isInside(headers.cookie)) return plain(response, 401, NOT_INSIDE); →
     if (!door.isInside(headers.cookie)) return plain(response, 401, NOT_INSIDE);
     const file = FILES[path];
     if (method === "GET" && file !== undefined) return sendFile(response, file);
@@ -119,8 +122,11 @@ export async function serveDash(sources: Sources, options: DashOptions): Promise
   }
 
   async function act(name: string, message: IncomingMessage): Promise<string> {
+    // mutant: dash-reads-only: if (!options.allowsActions) → if (Date.now() < 0)
     if (!options.allowsActions)
       throw new HoldfastError("E_FORBIDDEN", "this page only looks", { next: ["holdfast dash --allow-actions"] });
+    // mutant: dash-order-origin: message.headers.origin === undefined || →
+    // mutant: dash-order-type: || message.headers["content-type"] !== JSON_TYPE →
     if (message.headers.origin === undefined || message.headers["content-type"] !== JSON_TYPE)
       throw new HoldfastError("E_FORBIDDEN", "only the page itself may do this");
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;

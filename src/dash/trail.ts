@@ -121,6 +121,7 @@ export class Trail {
 
   #placed(entry: AuditEntry): Kept {
     const tree = treeOf(entry.resource as Key);
+    // mutant: dash-clock-back: time = later(this.#last.get(tree) ?? "", entry.at); → time = entry.at;
     const time = later(this.#last.get(tree) ?? "", entry.at);
     this.#last.set(tree, time);
     return { entry, time };

@@ -63,6 +63,7 @@ export function parseLock(text: string, folder: string, path: string): FoundLock
   if (typeof seconds !== "number" || !(seconds > 0)) throw new Error("lease_duration_s is no number of seconds");
   if (typeof read.deliverable_id !== "string") throw new Error("deliverable_id is missing");
   const record = withDefaults(read, read.deliverable_id, read.holder, seconds);
+  // mutant: deliverable-copy: read.store !== undefined && read.store.folder !== folder → false
   const isCopy = read.store !== undefined && read.store.folder !== folder;
   return { record, isCopy, grant: grantOf(record, read.store, isCopy) };
 }

@@ -78,6 +78,7 @@ async function enter(places: Places): Promise<Guard> {
   for (const dir of [places.holdfast, places.own]) makeFolder(dir);
   const guard = openOwnGuard(places.guard);
   try {
+    // mutant: deliverable-guard: await enterAll([guard], places.folder, PATIENCE_MS → if (!guard.tryEnter()) await Promise.resolve(
     await enterAll([guard], places.folder, PATIENCE_MS);
     return guard;
   } catch (error) {
@@ -152,6 +153,7 @@ export class Room {
     const token = this.#tokenOfLock();
     this.#fence =
       state === null ? fenceWithoutState(this.places, token, this.now.wallMs) : Math.max(state.fence, token);
+    // mutant: deliverable-settle: if (state !== null && state.step !== null) this.#finish(state.step); →
     if (state !== null && state.step !== null) this.#finish(state.step);
   }
 
@@ -165,6 +167,7 @@ export class Room {
   change(next: StoredRecord | null, lines: readonly LogLine[]): boolean {
     const bytes = next === null ? null : encode(next);
     const step: Step = { after: fingerprint(bytes), log: this.#appendix(lines) };
+    // mutant: deliverable-announce: writeState(this.places, { fence: this.#fence, step }, true); →
     writeState(this.places, { fence: this.#fence, step }, true);
     try {
       this.#put(bytes);

@@ -72,6 +72,7 @@ export function replaceDocument(path: string, text: string | null, fresh: string
     return;
   }
   try {
+    // mutant: documents-fresh-file: (fresh); → .length === 0 ? 0 : openSync(fresh, "w", 0o644);
     const fd = createFresh(fresh);
     try {
       writeFully(fd, Buffer.from(text), 0);

@@ -157,6 +157,7 @@ export class Documents implements AsyncDisposable {
     return changesOf(
       this.dir,
       () => this.get<V>(id),
+      // mutant: watch-by-revision: document) => JSON.stringify(document) → document) => document?.revision ?? 0
       (document) => JSON.stringify(document),
       signal,
     );
@@ -176,6 +177,7 @@ export class Documents implements AsyncDisposable {
   async #inside<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw invalidArgument("documents", "they were closed");
     const { entrance, journal } = this.#open();
+    // mutant: documents-guard: await entrance.enter(); → await Promise.resolve();
     await entrance.enter();
     try {
       this.#settle(journal);
@@ -213,6 +215,7 @@ export class Documents implements AsyncDisposable {
     const found = journal.look();
     if (found.kind === "last") {
       journal.sync();
+      // mutant: documents-redo: settle([found.record], this.#place); →
       settle([found.record], this.#place);
       journal.settled();
     } else if (found.kind === "all") {
@@ -225,6 +228,7 @@ export class Documents implements AsyncDisposable {
   /** The files survive without the journal; it begins anew. */
   #clear(journal: Journal, records: readonly JournalRecord[]): void {
     try {
+      // mutant: documents-clear-sync: syncFiles(records, this.dir); →
       syncFiles(records, this.dir);
     } catch (error) {
       journal.distrust();
@@ -238,6 +242,7 @@ export class Documents implements AsyncDisposable {
     const journal = join(privateFolder(this.dir), "journal");
     const { bootId } = this.#clock();
     // Nobody writes a record before the mark names this boot. So they are read once, and not for each document.
+    // mutant: documents-journal-once: (journal, bootId) → (journal, bootId) || journal !== bootId
     if (this.#unsettled === undefined || isSettledIn(journal, bootId)) {
       const records = unsettledRecords(journal, bootId);
       this.#unsettled = records === null ? null : coursesOf(records);

@@ -102,6 +102,7 @@ export class Journal {
     }
     this.#ahead = bytes.length;
     try {
+      // mutant: documents-commit-sync: fdatasyncSync(this.#fd); →
       fdatasyncSync(this.#fd);
     } catch (cause) {
       // What is written now may or may not be there after a power cut.
@@ -121,6 +122,7 @@ export class Journal {
     try {
       fdatasyncSync(this.#fd);
     } catch (error) {
+      // mutant: documents-half-refused: this.distrust(); → this.#void();
       this.distrust();
       throw ioError(error, "sync the journal", this.#path);
     }

@@ -61,6 +61,7 @@ function syncFolderIfThere(folder: string): void {
   try {
     syncFolder(folder);
   } catch (error) {
+    // mutant: documents-lost-folder: if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw → throw
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
@@ -98,6 +99,7 @@ function settleDocument(path: string, { known, after, text }: Course, place: Pla
   const identity = found === null ? null : identityOf(found);
   if (identity === after && !rewrite) return;
   if (!known.has(identity)) {
+    // mutant: documents-foreign: if (found === null || isJson(found)) return; → if (found === null) return;
     if (found === null || isJson(found)) return;
     if (holdsSomething(found)) {
       quarantine(path, place.now());

@@ -50,6 +50,7 @@ export async function checkHook(options: CheckOptions): Promise<Checked> {
     return { ...dialect.answer(moment, null), moment, refusal: null };
   } catch (error) {
     const refusal = refusalText(error);
+    // mutant: hook-closed: moment, refusal), moment, refusal }; → moment, null), moment, refusal: null };
     return { ...dialect.answer(moment, refusal), moment, refusal };
   }
 }
@@ -74,6 +75,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<void> {
   const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
   if (asked !== null) {
     if (asked.wholeTree) await locks.holdNothingElse(WHOLE);
+    // mutant: hook-contention: locks.hold(asked.keys); → locks.hold(asked.keys).catch(() => undefined);
     if (asked.keys.length > 0) await locks.hold(asked.keys);
   }
   if (call.moment === "before" || call.moment === "after") await locks.renew();
@@ -107,9 +109,11 @@ function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: strin
   const at = (path: string): string => resolve(cwd ?? started, path);
   const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
   for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
+  // mutant: hook-around-removed: (root, at(path)) && !isLink(at(path))) → (root, at(path)) && isLink(at(path)))
   for (const path of intent.removed)
     if (isAroundRoot(root, at(path)) && !isLink(at(path)))
       throw notForAgents(`removing or moving ${path}, with the workspace in it,`);
+  // mutant: hook-pattern-above: const isAnywhere = intent.somewhereIn.some( → const isAnywhere = [].some(
   const isAnywhere = intent.somewhereIn.some((folder) => isAroundRoot(root, at(folder)));
   return {
     keys: keys.filter((key) => key !== WHOLE),

@@ -50,6 +50,7 @@ async function whileNotLent(place: Lender, lent: Key, tokens: readonly FoundToke
   if (tokens.length === 0) return 0;
   let closed: Lease;
   try {
+    // mutant: hook-lent-closed: holdfast.acquire(lent, { wait: 0 }); → holdfast.acquire("other", { wait: 0 });
     closed = await place.holdfast.acquire(lent, { wait: 0 });
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_CONFLICT")) return null;
@@ -74,6 +75,7 @@ async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_ORDER")) return 0;
     if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
+    // mutant: hook-token-in-line: kept.state !== "asked" || isAbandoned → kept.state !== "asked" || !isAbandoned
     if (kept.state !== "asked" || isAbandoned(kept, holdfast.home.clock().wallMs))
       files.forget([kept.resource], kept.lease_token);
     return 0;

@@ -76,10 +76,12 @@ export class RunLocks {
       const request = { presenting, wait: leftUntil(until), metadata: { hook: this.#place.run.owner } };
       try {
         const lease = await unlessChanged(
+          // mutant: hook-waits-for-itself: (await this.#whatIsMissing(wanted), found) → (found, found)
           async () => isDeepStrictEqual(await this.#whatIsMissing(wanted), found),
           (signal) => this.#acquire(missing, { ...request, signal }),
         );
         if (lease === null) continue; // That took time, of which there is only so much.
+        // mutant: hook-lent-late: if (!missing.some(isLentKey)) return; → return;
         if (!missing.some(isLentKey)) return;
       } catch (error) {
         if (looks === 1 || !(await this.#mayHaveChanged(error))) throw error;
@@ -98,6 +100,7 @@ export class RunLocks {
       try {
         return await this.#passOver(tree);
       } catch (error) {
+        // mutant: hook-passes-siblings: if (performance.now() > until || → if (performance.now() < until ||
         if (performance.now() > until || !(await this.#mayHaveChanged(error))) throw error;
       }
   }
@@ -107,6 +110,7 @@ export class RunLocks {
     const held = new Set((await this.#held(own)).map((each) => each.tokenHash));
     for (const lender of [this.#place.run.owner, ...this.#lenders()]) {
       const others = (await this.#borrowers(lender, tree)).filter(({ tokenHash }) => !held.has(tokenHash));
+      // mutant: hook-lent-whole-tree: if (others.length > 0) throw this.#conflict(tree, others); →
       if (others.length > 0) throw this.#conflict(tree, others);
     }
     const presenting = [...new Set(own.map((each) => each.lease_token))].filter((each) =>
@@ -122,6 +126,7 @@ export class RunLocks {
   async renew(): Promise<void> {
     const { holdfast, run } = this.#place;
     const { home } = holdfast;
+    // mutant: hook-sub-agent-renews: ...(isSubAgent(run) ? this.#keptFor([run.main]) : [])]; → ];
     const tokens = [...this.#ownTokens(), ...(isSubAgent(run) ? this.#keptFor([run.main]) : [])];
     const hashes = new Set(tokens.map((each) => hashLeaseToken(each.lease_token)));
     const keys = new Set(tokens.map((each) => parseKey(each.resource)));
@@ -162,6 +167,7 @@ export class RunLocks {
       const wanted = lender === undefined ? key : lentKey(lender, key);
       const there = lender === undefined ? here : await this.#look(wanted, tokens);
       const inTheWay = lender === undefined ? await this.#borrowers(this.#place.run.owner, key) : there.others;
+      // mutant: hook-borrowers: if (inTheWay.length > 0) throw this.#conflict(key, inTheWay); →
       if (inTheWay.length > 0) throw this.#conflict(key, inTheWay);
       if (there.others.length === 0 && there.own.some((grant) => isWithin(wanted, grant.resource))) continue;
       missing.push(wanted);
@@ -207,6 +213,7 @@ export class RunLocks {
   /** A grant that anybody may end is not held, whatever its record says. */
   #isLive(grant: Grant): boolean {
     if (isExpired(grant, this.#place.holdfast.home.clock())) return false;
+    // mutant: hook-dead-process: grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead"; → true;
     return grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead";
   }
 

@@ -41,6 +41,7 @@ export class RunProcesses {
     if (before !== null && before.owner === owner && before.pid_namespace === pidNamespace()) {
       const known = new Set(before.ancestors.map(markText));
       const common = now.find((each) => known.has(markText(each)));
+      // mutant: hook-process: undefined) return common.pid; → undefined) return now[0]?.pid ?? null;
       if (common !== undefined) return common.pid;
     }
     this.#write(path, { schema_version: 1, owner, pid_namespace: pidNamespace(), ancestors: now });

@@ -38,6 +38,7 @@ export async function assertNobodyElseHolds(
   const others = (await heldPaths(holdfast)).filter((grant) => !isOwn(grant, holdfast, env));
   for (const key of keys) {
     const inTheWay = others.filter(({ resource }) => isWithin(key, resource) || isWithin(resource, key));
+    // mutant: hook-git: if (inTheWay.length === 0) continue; → if (inTheWay.length >= 0) continue;
     if (inTheWay.length === 0) continue;
     const contention = contentionReport(key, inTheWay, [], holdfast.home.clock());
     throw new HoldfastError("E_LOCK_CONFLICT", `the commit changes ${key}, which ${contention.owner} holds`, {

@@ -21,6 +21,7 @@ import type { Ending } from "./steps/slots.js";
 
 const TRY_AGAIN_MS = 100;
 /** Not now; nobody knows whether; the disk is full, and then no beat gets through either; a lock is being committed under. */
+// mutant: job-settle-full-disk: ", "E_IO", "E_LOCK_CONFLICT" → ", "E_LOCK_CONFLICT"
 const AGAIN: ReadonlySet<string> = new Set(["E_STORE_UNAVAILABLE", "E_COMMIT_UNCERTAIN", "E_IO", "E_LOCK_CONFLICT"]);
 
 /** Why a run was ended that is not its own fault. */
@@ -80,6 +81,7 @@ export class RunInHand {
    */
   #endUnlessOver(reason: HoldfastError): void {
     setImmediate(() => {
+      // mutant: ended-in-time: if (!this.#isOver) this.ended.abort(reason); → this.ended.abort(reason);
       if (!this.#isOver) this.ended.abort(reason);
     });
   }
@@ -120,6 +122,7 @@ export class RunInHand {
       if (this.ended.signal.aborted) throw this.ended.signal.reason;
       // What a command printed is bounded already, and need not be JSON of any size: it has done its work.
       const isCommand = this.run.job.command !== null;
+      // mutant: job-command-output: isCommand ? result : → isCommand && false ? result :
       ending = { kind: "done", result: isCommand ? result : JSON.parse(resultAsJson(result)) };
     } catch (error) {
       ending = endingFor(error, this.ended.signal);

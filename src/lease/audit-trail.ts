@@ -57,6 +57,7 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     if (filter.resource !== undefined) return treesFor(filter);
     checkFilter(filter);
     const heads = await reader.auditHeads();
+    // mutant: follow-all: seq > (positions.get(tree) ?? 0) → seq > 0 || positions.has(tree)
     return [...heads].filter(([tree, seq]) => seq > (positions.get(tree) ?? 0)).map(([tree]) => tree);
   }
 

@@ -73,6 +73,7 @@ async function findDetached({ store }: LeaseHome, resource: Key, tokenHash: stri
   const { grants } = await store.reader.inspect(resource, [tokenHash]);
   const own = grants.find((grant) => grant.resource === resource && grant.tokenHash === tokenHash);
   if (own === undefined) throw notHeld(resource, `this token holds nothing on ${resource} (any more)`);
+  // mutant: reattach-detached-only: (own.detached) return own; → (own.detached || own.lockId !== "") return own;
   if (own.detached) return own;
   throw notHeld(
     resource,

@@ -104,7 +104,9 @@ async function whoStands(reader: Reader, clock: Clock, limit: number): Promise<r
   for (let asked = limit; ; asked = Math.min(4 * asked, MOST_PLACES)) {
     const places = await reader.waiting(asked);
     const now = clock();
+    // mutant: waits-of-the-gone: (ticket) => ticketStands(ticket, now)).slice → (ticket) => now && ticket).slice
     const standing = places.filter((ticket) => ticketStands(ticket, now)).slice(0, limit);
+    // mutant: waits-hidden-by-the-gone: < asked || asked === MOST_PLACES) → <= asked || asked === MOST_PLACES)
     if (standing.length === limit || places.length < asked || asked === MOST_PLACES) return standing;
   }
 }

@@ -41,6 +41,7 @@ function look(): void {
 
 function begin(slot: Slot): void {
   const name = nameOf(slot);
+  // mutant: heart-beats-apart: if (underWay.has(name)) return; → if (underWay.size > 0) return;
   if (underWay.has(name)) return;
   const end = (): void => {
     underWay.delete(name);
@@ -53,6 +54,7 @@ function isDue(index: number): boolean {
   if (table.stateOf(index) !== KEPT) return false;
   const now = clock().bootMs;
   const leaseMs = table.leaseMsOf(index);
+  // mutant: stall: = now - table.progress > maxStallOf(leaseMs, rhythm); → = false;
   const hasStalled = now - table.progress > maxStallOf(leaseMs, rhythm);
   return !hasStalled && now - table.sinceOf(index) >= beatEveryMs(leaseMs, rhythm);
 }
@@ -130,6 +132,7 @@ async function end(): Promise<void> {
   rest();
   const opened = await store?.catch(() => undefined);
   await opened?.close();
+  // mutant: heart-of-the-last: await Promise.all(underWay.values()); →
   await Promise.all(underWay.values());
   store = undefined;
   suspect.clear();

@@ -96,6 +96,7 @@ export class Holdfast {
 
   /** Where the locks are kept, without a password. */
   get storeUrl(): string {
+    // mutant: postgres-password: return withoutPassword(this.#facts.store.url); → return this.#facts.store.url;
     return withoutPassword(this.#facts.store.url);
   }
 
@@ -259,6 +260,7 @@ export class Holdfast {
       this.#home.looks.ringNow();
       this.#closed = this.#letGo();
     }
+    // mutant: close-under-way: await this.#closed; → void this.#closed;
     await this.#closed;
   }
 
@@ -271,6 +273,7 @@ export class Holdfast {
     await this.#facts.heart.close();
     this.#home.looks.close();
     // What stays is renewed no more: its holder is told when it ends.
+    // mutant: closed-endings: if (isAllGivenBack) this.#home.endings.close(); → this.#home.endings.close();
     if (isAllGivenBack) this.#home.endings.close();
     await this.#facts.store.close(!isAllGivenBack);
   }

@@ -49,6 +49,7 @@ export class Holdings {
    */
   async giveBack(): Promise<boolean> {
     await Promise.allSettled(this.#underWay);
+    // mutant: close-once: this.#held.size < before; ) → before === Number.POSITIVE_INFINITY; )
     for (let before = Number.POSITIVE_INFINITY; this.#held.size > 0 && this.#held.size < before; ) {
       before = this.#held.size;
       for (const lease of [...this.#held].reverse()) await lease.close();

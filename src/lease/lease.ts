@@ -102,6 +102,7 @@ export class Lease {
     const since = this.#home.clock().bootMs;
     this.#grants = await this.#losing(this.#home.store.locks.renew(this.#refs(), isAsItIs ? null : leaseMs));
     this.#leaseMs = leaseMs;
+    // mutant: trust-from-sending: (since, leaseMs); → (Math.max(since, this.#home.clock().bootMs), leaseMs);
     this.#trust.renewed(since, leaseMs);
   }
 
@@ -115,6 +116,7 @@ export class Lease {
     const [grant] = this.#refs();
     if (grant === undefined || this.#grants.length > 1)
       throw invalidArgument("keys", "upgrade one key at a time: take each with a lease of its own");
+    // mutant: upgrade-in-a-circle: presented = (): Presented[] => presentedBy(this.#family) → held = presentedBy(this.#family); const presented = (): Presented[] => held
     const presented = (): Presented[] => presentedBy(this.#family);
     const { grants } = await this.#losing(untilUpgraded(this.#home, grant, presented, options));
     this.#grants = grants;
@@ -131,6 +133,7 @@ export class Lease {
 
   /** One conversion after the other: else the answer that comes last would be believed, whichever was made last. */
   #inTurn(convert: () => Promise<void>): Promise<void> {
+    // mutant: converted-at-once: const turn = this.#converting.then(convert); → const turn = convert();
     const turn = this.#converting.then(convert);
     this.#converting = turn.catch(() => undefined);
     return turn;
@@ -145,6 +148,7 @@ export class Lease {
     } catch (error) {
       // It may have been converted meanwhile, and have another number.
       if (isHoldfastError(error, "E_FENCING_MISMATCH")) await this.#converting;
+      // mutant: verified-once: === this.#grants) return this.#losing → !== null) return this.#losing
       if (asked === this.#grants) return this.#losing(Promise.reject(error));
       await this.verify();
     }
@@ -218,8 +222,10 @@ export class Lease {
   release(): Promise<void> {
     if (this.#state !== "released") {
       this.#releasing = this.#giveBack();
+      // mutant: release-before-close: this.#home.holdings.begin(this.#releasing); →
       this.#home.holdings.begin(this.#releasing);
     }
+    // mutant: release-under-way: this.#releasing; → this.#state === "released" ? DONE : this.#releasing;
     return this.#releasing;
   }
 
@@ -323,6 +329,7 @@ export class Lease {
   #drift(error: HoldfastError): void {
     this.#state = "lost";
     this.#lostBy = error;
+    // mutant: close-unproven: if (!this.#detached) this.#home.holdings.drift(this.#first.lockId); →
     if (!this.#detached) this.#home.holdings.drift(this.#first.lockId);
     this.#controller?.abort(error);
     tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));

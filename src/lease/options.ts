@@ -85,6 +85,7 @@ export function parseAcquire(
 
 /** Text or a function in their place would pass for options that say nothing. */
 export function checkOptions(options: unknown): void {
+  // mutant: options-text: if (typeof options !== "object" || options === null) → if (options === null)
   if (typeof options !== "object" || options === null)
     throw invalidArgument("options", "an object such as { wait: 0 }");
 }

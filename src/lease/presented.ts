@@ -17,6 +17,7 @@ export async function heldBy(home: Home, tokens: readonly string[]): Promise<rea
   const hashes = new Set(tokens.map(hashLeaseToken));
   const found = await findHeld(home, hashes);
   for (const { tokenHash } of found) hashes.delete(tokenHash);
+  // mutant: presented-token-checked: if (hashes.size > 0) → if (hashes.size < 0)
   if (hashes.size > 0)
     throw new HoldfastError("E_LOCK_NOT_HELD", "a lease token that was presented holds nothing (any more)", {
       next: ["Leave the token out to ask as a stranger, or acquire again what it held."],

@@ -34,6 +34,7 @@ export async function takeLocks(
   const party = identity.partyFor(parsed);
   const shown = parsed.presenting.length === 0 ? [] : await heldBy(home, parsed.presenting);
   const within: readonly Presenter[] =
+    // mutant: borrowed-no-more: parsed.within.length === 0 ? → parsed.within.length >= 0 ?
     parsed.within.length === 0 ? parsed.within : await stillOnRecord(home, parsed.within);
   const { token, hash } = newToken();
   parsed.keepToken(token);
@@ -70,6 +71,7 @@ export async function takeLocks(
   };
   const leave = async (ticketId: string, report: Contention | null): Promise<void> => {
     await store.locks.leave(ticketId, parsed.wants, party, report);
+    // mutant: handed-and-left: if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party); →
     if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party);
   };
   try {

@@ -73,6 +73,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       worker.on("message", hear);
       worker.on("error", fail);
       // Behind the listeners: one for messages makes the program wait for the thread again.
+      // mutant: heart-keeps-program: worker.unref(); →
       worker.unref();
       leaveInPeace(table);
     }
@@ -109,6 +110,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   /** The thread could not start or broke down: what it kept goes on beating in the event loop. */
   const fail = (error: unknown): void => {
     hasFailed = true;
+    // mutant: heart-in-the-loop: warn(error); → void warn;
     warn(error);
     clearInterval(progress);
     for (const [index, lease] of kept.entries())
@@ -118,6 +120,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const isThere = (): boolean => {
     if (hasFailed) return false;
     // A program that never pauses between its locks lets no timer run, and still makes progress.
+    // mutant: heart-awake: lastHeldAt = table.progress = clock().bootMs → table.progress = clock().bootMs
     lastHeldAt = table.progress = clock().bootMs;
     if (progress === undefined) start();
     return !hasFailed;
@@ -168,6 +171,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
       if (worker === undefined || hasFailed) return;
       const hasEnded = await untilIdle(worker);
       worker.off("message", hear).off("error", fail).unref();
+      // mutant: dead-heart-thread: if (!hasEnded) idle.push(worker); → idle.push(worker);
       if (!hasEnded) idle.push(worker);
     },
   };

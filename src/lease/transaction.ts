@@ -47,6 +47,7 @@ export async function alone<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await inside.run(own, run);
   } finally {
+    // mutant: transaction-over: own.isOver = true; → own.isOver = false;
     own.isOver = true;
   }
 }

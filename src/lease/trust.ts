@@ -9,6 +9,7 @@ import type { Beating, Heart, Pulse } from "./heart.js";
 
 /** How long before its end a lease counts as lost: a tenth of it, at most a second. */
 export function marginMs(leaseMs: number): number {
+  // mutant: trust-margin: return Math.min(1_000, leaseMs / 10); → return 0;
   return Math.min(1_000, leaseMs / 10);
 }
 
@@ -44,6 +45,7 @@ export class Trust implements Moment {
   /** Milliseconds from now; zero or less means that it is over. */
   leftMs(): number {
     const leaseMs = this.leaseMs();
+    // mutant: trust-on-time: this.since() + leaseMs - marginMs(leaseMs) - this.#clock().bootMs → Number.MAX_SAFE_INTEGER
     return this.since() + leaseMs - marginMs(leaseMs) - this.#clock().bootMs;
   }
 
@@ -60,6 +62,7 @@ export class Trust implements Moment {
   renewing(leaseMs: number): void {
     this.#askedMs = Math.min(this.#askedMs, leaseMs);
     this.#beating?.renewing(leaseMs);
+    // mutant: nearer-end: this.#watch(); →
     this.#watch();
   }
 
@@ -82,6 +85,7 @@ export class Trust implements Moment {
 
   /** An answer that comes after it was stopped is noted, and no reason to watch again. */
   #watch(): void {
+    // mutant: stopped-trust: if (!this.#isStopped) this.#endings.watch(this); → this.#endings.watch(this);
     if (!this.#isStopped) this.#endings.watch(this);
   }
 }

@@ -150,6 +150,7 @@ class Alarm implements Moment {
     const { closing, signal, looks } = this.#attempt;
     return new Promise((resolve) => {
       this.#wakeSleeper = resolve;
+      // mutant: stop-while-asking: this.#hasRung || closing.aborted || signal?.aborted → this.#hasRung
       if (this.#hasRung || closing.aborted || signal?.aborted) return this.#wakeUp();
       this.#dueAt = performance.now() + ms;
       looks.watch(this);
@@ -200,6 +201,7 @@ class Ringers {
 
   delete(ring: () => void): void {
     this.#all.delete(ring);
+    // mutant: signal-kept: === 0) this.#signal.removeEventListener → < 0) this.#signal.removeEventListener
     if (this.#all.size === 0) this.#signal.removeEventListener("abort", this.#ring);
   }
 }

@@ -43,6 +43,7 @@ async function takenOver(lease: Lease): Promise<unknown> {
     return null;
   } catch (error) {
     if (isLoss(error)) return error.code === "E_FENCING_MISMATCH" ? error : null;
+    // mutant: window-unknown: .state === "lost" ? error : null → .state === "released" ? error : null
     return lease.state === "lost" ? error : null;
   }
 }

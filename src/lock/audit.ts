@@ -108,7 +108,9 @@ export function follow(head: ChainHead, line: string): ChainHead | null {
   if (match === null) return null;
   const body = `${line.slice(0, match.index)}}`;
   const hash = sha256(body);
+  // mutant: audit-hash-file: if (hash !== match[1] || → if (
   if (hash !== match[1] || !body.startsWith(`{"seq":${head.seq + 1},`)) return null;
+  // mutant: audit-chain: return body.endsWith( → return head.seq >= 0 || body.endsWith(
   return body.endsWith(`,"prev_hash":"${head.hash}"}`) ? { seq: head.seq + 1, hash } : null;
 }
 

@@ -162,6 +162,7 @@ function findObstacles(
   for (const want of wants) if (want.permits !== null) weighPermits(near.grants, want, found, circumstances);
   for (const record of near.unreadable) {
     const wall: Want = { resource: record.resource, mode: "write", permits: null };
+    // mutant: unreadable-is-held: .nodes.push(record.resource); → .nodes.push(...[record.resource].slice(1));
     if (wants.some((want) => conflictNode(wall, want) !== null)) found.nodes.push(record.resource);
   }
   return found;
@@ -190,6 +191,7 @@ function weigh(
 
 /** An upgrade in line lets nobody in at its node who is not there already: to those it counts as a writer. */
 function seenBy(request: Request, grant: Grant, upgrading: ReadonlySet<string>): Want {
+  // mutant: upgrade-holds-back: !upgrading.has(grant.lockId)) return grant; → upgrading.size >= 0) return grant;
   if (!upgrading.has(grant.lockId)) return grant;
   const isThere = request.holds.some((held) => isWithin(held, grant.resource));
   return isThere ? grant : { ...grant, mode: "write" };
@@ -242,6 +244,7 @@ function blockedByHolders(
 }
 
 function mayWaitAt(node: Key, { holds, upgradeOf }: Request, order: NodeOrder): boolean {
+  // mutant: order: holds.flatMap(nodesOf).every( → true || holds.flatMap(nodesOf).every(
   return holds.flatMap(nodesOf).every((own) => (upgradeOf === null ? order(node, own) > 0 : order(own, node) <= 0));
 }
 
@@ -260,6 +263,8 @@ function firstAhead(
   for (const ticket of line) {
     if (ticket.ticketId === mine?.ticketId) continue;
     if (hasPlace && byNumber(ticket, mine) > 0) break;
+    // mutant: line: if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket → continue
+    // mutant: dead-waiter: && witness.life(ticket) !== "dead") return ticket; → ) return ticket;
     if (ticketStands(ticket, now) && standsInTheWay(ticket, wants) && witness.life(ticket) !== "dead") return ticket;
   }
   return null;

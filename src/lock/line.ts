@@ -122,6 +122,7 @@ export function nextInLine(
   { now, witness, hasGone }: { now: Instant; witness: Witness; hasGone: (ticket: Ticket) => boolean },
 ): Turn {
   const closes = ({ resource, mode, permits }: Want): boolean =>
+    // mutant: line-closed-too-soon: === line.within && mode → .startsWith(line.within ?? " ") && mode
     resource === line.within && mode === "write" && permits === null;
   if (held.some(closes)) return NOBODYS_TURN;
   const ahead: Ticket[] = [];

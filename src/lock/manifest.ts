@@ -129,6 +129,7 @@ export function lastCommitted(manifests: readonly Manifest[]): Manifest | undefi
 
 /** After all that is on record of the target, so that what came later is told from the rest however the clock is set. */
 export function nextTime(manifests: readonly Manifest[], wallMs: number): number {
+  // mutant: publish-order: 1 + Math.max(createdAt, committedAt ?? → 0 * Math.max(createdAt, committedAt ??
   return Math.max(wallMs, ...manifests.map(({ createdAt, committedAt }) => 1 + Math.max(createdAt, committedAt ?? 0)));
 }
 

@@ -32,7 +32,9 @@ export function ancestorMark({ mode }: Hold): Mark {
 const COMPATIBLE: Readonly<Record<Mark, readonly Mark[]>> = {
   IR: ["IR", "IW", "R", "U", "P"],
   IW: ["IR", "IW", "P"],
+  // mutant: read-above-write: R: ["IR", "R", "U"], → R: ["IR", "IW", "R", "U"],
   R: ["IR", "R", "U"],
+  // mutant: two-upgradeables: U: ["IR", "R"], → U: ["IR", "R", "U"],
   U: ["IR", "R"],
   W: [],
   P: ["IR", "IW", "P"],

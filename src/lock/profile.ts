@@ -28,6 +28,7 @@ const JUST_SEEN_MS = 100;
 export function patiently({ life, hasActiveJob }: Witness, now: Instant): Witness {
   const wasJustSeen = (of: Grant | Ticket): boolean => {
     const { bootId, bootMs } = seenAt(of);
+    // mutant: just-seen: .bootMs - bootMs < JUST_SEEN_MS → .bootMs - bootMs < Number.POSITIVE_INFINITY
     return bootId === now.bootId && now.bootMs - bootMs < JUST_SEEN_MS;
   };
   return { life: (of) => (wasJustSeen(of) ? "alive" : life(of)), hasActiveJob };
@@ -66,6 +67,7 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   const inherited = grant.proof.kind === "file" && grant.proof.inherited;
   const needsLife = grant.profile === "default" || grant.profile === "strict" || inherited;
   const life = endedByRestart(grant, now) ? "dead" : needsLife || expired ? witness.life(grant) : "unknown";
+  // mutant: run-inherited-counts: if (inherited && life === "alive") return null; →
   if (inherited && life === "alive") return null;
 
   const because = (reason: RecoveryReason): Recovery => ({
@@ -74,6 +76,7 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   });
   switch (grant.profile) {
     case "default":
+      // mutant: unknown-is-dead: === "dead" ? because("process_dead") → !== "alive" ? because("process_dead")
       return life === "dead" ? because("process_dead") : expired ? because("lease_expired") : null;
     case "lease":
       return expired ? because("lease_expired") : null;
@@ -94,6 +97,7 @@ function heartbeatIsOld(grant: Grant, now: Instant): boolean {
 export function ticketStands(ticket: Ticket, now: Instant): boolean {
   return (
     ticket.refreshedAt.bootId === now.bootId &&
+    // mutant: stopped-waiter: remainingMs(ticket.refreshedAt, TICKET_LEASE_MS, now) > 0 && →
     remainingMs(ticket.refreshedAt, TICKET_LEASE_MS, now) > 0 &&
     remainingMs(ticket.enteredAt, ticket.waitMs, now) > 0
   );

@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 export function requestFrom(message: IncomingMessage, response: ServerResponse, origin: string): Request {
   const gone = new AbortController();
   response.once("close", () => {
+    // mutant: mcp-gone: if (!response.writableFinished) gone.abort(new Error("the client has gone")); →
     if (!response.writableFinished) gone.abort(new Error("the client has gone"));
   });
   const headers = new Headers();

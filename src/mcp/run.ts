@@ -74,6 +74,7 @@ export class Run {
     this.#closing.abort(new HoldfastError("E_LOCK_NOT_HELD", "the run has ended"));
     await Promise.allSettled(this.#underWay);
     for (const issue of this.holdings.issues) await this.#giveBack(issue);
+    // mutant: mcp-given-back: await this.holdings.release(null).catch(() => undefined); →
     await this.holdings.release(null).catch(() => undefined);
     await this.holdfast.close();
   }

@@ -11,6 +11,7 @@ const SHOWN = 400;
 export function quoted(text: string, shown = SHOWN): string {
   if (HARMLESS.test(text)) return text;
   const cut = text.length > shown ? `${text.slice(0, shown)}…` : text;
+  // mutant: mcp-quotes: return JSON.stringify(cut).replace(UNSEEN, escaped); → return cut;
   return JSON.stringify(cut).replace(UNSEEN, escaped);
 }
 

@@ -95,6 +95,7 @@ export class Policies {
   async #allowed(holdfast: Holdfast, operation: string, options: PerformOptions): Promise<Needed> {
     const needed = await onRecord(holdfast, operation, options.ids, () => this.explain(operation, options));
     this.#assertReach(holdfast, needed);
+    // mutant: policy-approval-first: await onRecord(holdfast, operation, options.ids, () => assertApproved(holdfast, needed, options.approval)) → void assertApproved
     if (needed.needsApproval)
       await onRecord(holdfast, operation, options.ids, () => assertApproved(holdfast, needed, options.approval));
     return needed;

@@ -89,6 +89,7 @@ async function differs(before: string, after: string, copying: Copying): Promise
 /** Its ctime must be of the time of the copying: a clock that was set back shows as well. */
 function isTouched(a: Stats, b: Stats, { beganMs, endedMs }: Copying): boolean {
   const isOfCopying = b.ctimeMs >= beganMs - GRAIN_MS && b.ctimeMs < endedMs - GRAIN_MS;
+  // mutant: stage-same-time: return !isOfCopying || Math.abs → return Math.abs
   return !isOfCopying || Math.abs(a.mtimeMs - b.mtimeMs) >= 1;
 }
 

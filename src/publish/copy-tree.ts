@@ -18,6 +18,7 @@ export async function copyTree(from: string, into: string, signal: AbortSignal |
       preserveTimestamps: true,
       verbatimSymlinks: true,
       mode: constants.COPYFILE_FICLONE,
+      // mutant: copy-stopped: filter: () => signal?.aborted !== true, →
       filter: () => signal?.aborted !== true,
     });
     signal?.throwIfAborted();

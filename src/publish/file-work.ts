@@ -18,6 +18,7 @@ export interface Sum {
 /** Waits until the file is on the disk, then closes it, whatever comes of it. A sync that failed is not tried again. */
 export function syncAndClose(fd: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
+    // mutant: publish-file-sync: fsync → (path === "" ? fsync : (_: number, heard: (error: NodeJS.ErrnoException | null) => void) => heard(null))
     fsync(fd, (error) => {
       try {
         closeSync(fd);

@@ -53,6 +53,7 @@ async function forgottenAt(place: Pick<Target, "path" | "tmp">, { manifests, url
   // Asked for after the names: whoever has made a folder since has its manifest here.
   const known = await manifests.list({ target: place.path, state: null, after: null, limit: MOST_MANIFESTS });
   if (known.length === MOST_MANIFESTS) return [];
+  // mutant: publish-forgotten-on-record: !known.some(({ id }) => id === name) → !known.some(({ id }) => id === url)
   return names.filter((name) => !known.some(({ id }) => id === name)).map((name) => join(place.tmp, name));
 }
 
@@ -66,5 +67,6 @@ function namesBeforeBoot(storeUrl: string, { path, tmp }: Pick<Target, "path" | 
 /** By the time that programs cannot set. */
 function isOlderThanBoot(path: string): boolean {
   const { ctimeMs } = lstatSync(path);
+  // mutant: publish-forgotten-since-boot: < Date.now() - uptime() * 1_000; → < Date.now() + uptime() * 1_000;
   return ctimeMs < Date.now() - uptime() * 1_000;
 }

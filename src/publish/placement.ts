@@ -41,6 +41,7 @@ export class Placement {
     const { path, stage } = this.#target;
     try {
       check?.();
+      // mutant: publish-no-replace: const before = folderAt(path); → const before = [folderAt(path)].at(1);
       const before = folderAt(path);
       if (before === undefined) renameSync(stage, path);
       else this.#replaced = { path: exchange(stage, path), size: before.size };

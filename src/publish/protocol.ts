@@ -83,6 +83,7 @@ export async function publish(
   const { hand, release } = taking instanceof Promise ? await taking : taking;
   let result: PublishResult;
   try {
+    // mutant: publish-own-folder: assertApart(place, hand.storeUrl, options.workspace); → void assertApart;
     assertApart(place, hand.storeUrl, options.workspace);
     const id = newStageName(hand.storeUrl, place.path);
     result = await publishWith(hand, targetAt(place, id), fill, options);
@@ -106,6 +107,7 @@ async function publishWith(
   let manifest = await begin(hand, target, draft);
   const placement = new Placement(target);
   try {
+    // mutant: publish-forgotten: await removeForgotten(hand. → if (target === null) await removeForgotten(hand.
     await removeForgotten(hand.manifests, hand.storeUrl, target);
     makeStageFolder(target);
     const stage = openStage(target.stage, hand.signal, tell);
@@ -124,6 +126,7 @@ async function publishWith(
     );
   } catch (error) {
     placement.close();
+    // mutant: publish-uncertain: ) throw uncertain(target, → && target === undefined) throw uncertain(target,
     if (placement.hasRenamed) throw uncertain(target, error);
     await abandon(hand, target);
     throw await hand.reasonFor(error);
@@ -167,11 +170,13 @@ async function finish(
   { placement, tell }: { readonly placement: Placement; readonly tell: Tell },
 ): Promise<void> {
   const standStill = manifest.fileCount <= A_FEW;
+  // mutant: publish-commit-sync: hand.manifests.onDisk({ standStill }).catch( → Promise.resolve().catch(
   const onDisk = () => hand.manifests.onDisk({ standStill }).catch((error: unknown) => uncertain(target, error));
   const recorded = standStill ? null : onDisk();
   if (placement.hasReplaced) await cleanUp(placement, manifest, tell);
   const failure = await (recorded ?? onDisk());
   placement.letGo();
+  // mutant: publish-commit-told: instanceof HoldfastError) throw failure; → === null) throw failure;
   if (failure instanceof HoldfastError) throw failure;
 }
 

@@ -39,6 +39,7 @@ export async function publishChanges(
   let isUnwanted = false;
 
   const assertUnchanged = async (): Promise<void> => {
+    // mutant: stage-evidence: await evidenceOf(original)) !== before) → await evidenceOf(original)) === null)
     if ((await evidenceOf(original)) !== before) throw changedMeanwhile(folder);
   };
   try {

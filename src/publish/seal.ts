@@ -64,6 +64,7 @@ export async function sealStage(
     const sealed = await hand.step((manifests, grant) =>
       manifests.seal(grant, manifest, { identity, fileCount: files, byteCount: bytes }, last),
     );
+    // mutant: publish-seal-sync: await hand.manifests.onDisk({ standStill: true }); →
     await hand.manifests.onDisk({ standStill: true });
     meanwhile();
     return sealed;
@@ -90,6 +91,7 @@ async function walk(folder: string, on: Walk): Promise<void> {
       const full = join(folder, entry.name);
       met += 1;
       if (met % STRIDE === 0) await setImmediate();
+      // mutant: seal-odd-names: ) && hasOddName(folder) → ) && !mayBeOdd(entry.name) && hasOddName(folder)
       if (mayBeOdd(entry.name) && hasOddName(folder))
         throw invalidArgument("stage", `${full} has a name that is not UTF-8, which cannot be published`);
       if (entry.isDirectory()) await walk(full, on);
@@ -98,6 +100,7 @@ async function walk(folder: string, on: Walk): Promise<void> {
       else {
         const known = knownFile(full, stage);
         if (known === null) {
+          // mutant: publish-second-sync: await stage.settle(); // One that `write` failed to sync must not be synced again. →
           await stage.settle(); // One that `write` failed to sync must not be synced again.
           await reading.add(() => readAndSync(full, on));
         } else await on.note(known);

@@ -85,6 +85,7 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
       try {
         const pouring = pour(content, fd);
         const poured = pouring instanceof Promise ? await pouring : pouring;
+        // mutant: publish-own-bytes: if (!pool.hasRoom) poured.sha256(); →
         if (!pool.hasRoom) poured.sha256(); // Later the bytes may be others: they are the caller's.
         await pool.add(() => finish(name, full, fd, poured));
         bytes += poured.size;

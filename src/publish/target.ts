@@ -55,6 +55,7 @@ export function assertApart({ path }: Place, storeUrl: string, workspace: string
   if (path.split(sep).includes(HOME)) throw ownFolder(path, `it lies in a ${HOME}/`);
   if (lookAt(join(path, HOME)) !== undefined) throw ownFolder(path, `it has a ${HOME}/, which would be lost with it`);
   if (store !== undefined && isInside(path, realStore(store))) throw ownFolder(path, "the locks are kept in it");
+  // mutant: publish-around-workspace: && isInside(path, realPath(workspace))) → && path === workspace)
   if (workspace !== undefined && isInside(path, realPath(workspace)))
     throw ownFolder(path, "it contains the workspace");
 }

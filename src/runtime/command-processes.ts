@@ -84,12 +84,14 @@ export class CommandProcesses {
    * it may shrink meanwhile. False when somebody who keeps the proof could not be found.
    */
   async end(graceMs: () => number): Promise<boolean> {
+    // mutant: run-leftovers: if (!this.areLeft()) return true; → if (!this.#isRunning) return true;
     if (!this.areLeft()) return true;
     const startedAt = performance.now();
     this.signalGroup("SIGTERM");
     for (const { pid } of this.#elsewhere()) if (wasStartedWith(pid, this.#heritage.variable)) send(pid, "SIGTERM");
     this.signalGroup("SIGCONT"); // What is stopped cannot end.
     while (this.areLeft()) {
+      // mutant: run-group-ends: return this.#kill(); → return this.#kill !== undefined;
       if (performance.now() - startedAt >= graceMs()) return this.#kill();
       await sleep(LOOK_AGAIN_MS);
     }

@@ -36,6 +36,7 @@ export async function borrowEnclosing(holdfast: Holdfast, env: NodeJS.ProcessEnv
 async function borrowLive(holdfast: Holdfast, key: string, token: string): Promise<BorrowedLease | null> {
   try {
     const lease = await holdfast.borrow(key, token);
+    // mutant: run-stale-token: await lease.verify(); →
     await lease.verify();
     return lease;
   } catch (error) {
@@ -52,6 +53,7 @@ export function environmentUnder(lease: Lease, env: NodeJS.ProcessEnv): NodeJS.P
     ...rest,
     HOLDFAST_RESOURCE: lease.keys.join(" "),
     HOLDFAST_FENCING_TOKEN: lease.fencingTokens.join(" "),
+    // mutant: run-inner-token: : lease.token, → : env.HOLDFAST_LEASE_TOKEN ?? lease.token,
     HOLDFAST_LEASE_TOKEN: lease.token,
     ...(outer.length === 0 ? {} : { HOLDFAST_OUTER: outer.join(";") }),
   };

@@ -175,6 +175,7 @@ function holderOf(grant: Grant): string {
 /** Null for a plain lock: its owner's name is no token, and whoever has the same is a stranger. */
 function namedIn(grant: Grant | null): string | null {
   const holder = grant?.metadata.holder;
+  // mutant: named-lease-of-a-stranger: === "string" ? holder : null; → === "string" ? holder : (grant?.owner ?? null);
   return typeof holder === "string" ? holder : null;
 }
 

@@ -103,6 +103,7 @@ async function runUnder(lease: Lease, holdfast: Holdfast, request: RunRequest, d
   if (request.around === undefined) return finish(await commandUnder(lease, holdfast, request, desk), lease);
   let course: Course | null = null;
   const command = async (cwd: string): Promise<boolean> => {
+    // mutant: run-stage-stopped: desk.stopped.throwIfAborted(); →
     desk.stopped.throwIfAborted();
     course = await commandUnder(lease, holdfast, request, desk, cwd);
     return course.isGone && course.lost === null && course.end.exitCode === 0;
@@ -192,6 +193,7 @@ function outcomeOf(
   lost: HoldfastError | null,
   kept: string | null,
 ): RunOutcome {
+  // mutant: run-loss-decides: lost === null ? exitCodeOf(end) : ERRORS[lost.code].exit → ERRORS && exitCodeOf(end)
   return { exitCode: lost === null ? exitCodeOf(end) : ERRORS[lost.code].exit, end, grants, lost, kept };
 }
 

@@ -51,6 +51,7 @@ function withProof({ proof }: Heritage, first: number): SpawnOptions["stdio"] {
   const stdio: ("inherit" | "ignore" | number)[] = ["inherit", "inherit", "inherit"];
   const at = firstFree(first);
   while (stdio.length < at) stdio.push("ignore");
+  // mutant: run-proof-inherited: return [...stdio, proof.descriptor]; → return stdio;
   return [...stdio, proof.descriptor];
 }
 

@@ -79,10 +79,12 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       wake = changes.wake ?? NOBODY;
       if (party !== null) {
         const keys = granted(changes).map(({ resource }) => resource);
+        // mutant: publish-settle: (view, changes, keys, party) → (view, changes, keys.slice(0, 0), party)
         const left = settleBefore(view, changes, keys, party);
         changes = left.changes;
         settled = left.settled;
       }
+      // mutant: heirs-told: () => tell(heirs) → () => undefined
       return { result: answer, changes, whenMade: heirs.length === 0 ? undefined : () => tell(heirs) };
     });
     tell(wake);
@@ -122,6 +124,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       transact(
         resources.map((resource) => ({ resource })),
         (view) => {
+          // mutant: board-free-check: for (const resource of resources) requireFree(view, resource, context); →
           for (const resource of resources) requireFree(view, resource, context);
           return { result: runAtOnce(write), changes: null };
         },
@@ -158,6 +161,7 @@ function createTransactions({ callerRows }: Ledger): Transactions | null {
     write: (grants, body, limitMs) =>
       callerRows.write(
         treesOf(grants),
+        // mutant: transaction-check: (view) => requireWriters(view, grants), → () => undefined,
         (view) => requireWriters(view, grants),
         (sql) => runAtOnce(body, sql),
         limitMs,

@@ -178,6 +178,7 @@ function refOf({ resource, lockId, tokenHash }: Grant): GrantRef {
 }
 
 function timeOf({ now }: Pick<ScriptStep, "now">): StepTime {
+  // mutant: job-calendar: bootMs, epoch: now.bootId, wallMs: now. → wallMs, epoch: now.bootId, wallMs: now.
   return { ms: now.bootMs, epoch: now.bootId, wallMs: now.wallMs };
 }
 

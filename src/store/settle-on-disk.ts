@@ -47,6 +47,7 @@ export function settleOnDisk(manifest: Manifest, { takesStage = false } = {}): F
 /** Whether the rename was made, though the manifest does not say so. */
 export function isMade({ sealed, tmpPath, target }: Manifest): boolean {
   try {
+    // mutant: publish-roll-forward: , target, sealed) === "made"; → , target, sealed) !== "made" && false;
     return sealed !== null && lookAt(tmpPath, target, sealed) === "made";
   } catch (error) {
     throw ioError(error, "look at", target);

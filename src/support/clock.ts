@@ -19,6 +19,7 @@ export type Clock = () => ClockReading;
 const UPTIME_GRAIN_MS = 20;
 const DRIFT_MS = 20;
 /** A look at both clocks that took longer was interrupted: what passed meanwhile would pass for a difference of the clocks. */
+// mutant: interrupted-clock: const PROMPT_MS = 5; → const PROMPT_MS = 5_000;
 const PROMPT_MS = 5;
 const LOOKS = 1_000;
 
@@ -34,6 +35,7 @@ export function createSystemClock(): Clock {
     let monotonic = monotonicMs();
     let wallMs = Date.now();
     if (!(Math.abs(wallMs - monotonic - wallMinusMonotonic) < DRIFT_MS)) {
+      // mutant: clock-back: Math.max(bootMinusMonotonic, suspendedMs()) → Math.max(0, suspendedMs())
       bootMinusMonotonic = Math.max(bootMinusMonotonic, suspendedMs()); // Slept is slept, however coarsely it is told.
       monotonic = monotonicMs();
       wallMs = Date.now();

@@ -42,13 +42,16 @@ export function markOf(pid: number, hasOwnGroup: boolean): string {
  */
 export function lifeOfCommand(path: string): Life {
   const text = readText(path);
+  // mutant: command-unread: if (text === null) return "unknown"; → if (text === null) return "dead";
   if (text === null) return "unknown";
   const mark = parseMark(text);
   if (mark === null) return "dead";
+  // mutant: command-elsewhere: pidNamespace()) return "unknown"; → pidNamespace()) return "dead";
   if (mark.pid_namespace !== pidNamespace()) return "unknown";
   const row = processAt(mark.pid);
   if (row === null && exists(mark.pid)) return "unknown";
   if (row !== null && row.startedAt !== mark.started_at) return "dead";
+  // mutant: run-command-mark: (row !== null && !row.isZombie) return "alive"; → (row !== null) return "dead";
   if (row !== null && !row.isZombie) return "alive";
   return mark.has_own_group ? lifeOfGroup(mark) : "dead";
 }
@@ -64,6 +67,7 @@ function lifeOfGroup({ pid, started_at }: CommandMark): Life {
 /** Null when it cannot be read, for want of descriptors perhaps: that is no proof that it names nothing. */
 function readText(path: string): string | null {
   try {
+    // mutant: command-mark-in-bytes: (path).toString("utf8", MARK_AT) → (path, "utf8").slice(MARK_AT)
     return readFileSync(path).toString("utf8", MARK_AT);
   } catch {
     return null;

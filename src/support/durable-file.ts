@@ -19,11 +19,13 @@ export function replaceFile(path: string, bytes: Buffer, durable: boolean): void
     const fd = openSync(fresh, "w", 0o644);
     try {
       writeFully(fd, bytes, 0);
+      // mutant: durable-content: if (durable) fsyncSync(fd); →
       if (durable) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }
     renameSync(fresh, path);
+    // mutant: durable-name: if (durable) syncFolder(dirname(path)); → void dirname;
     if (durable) syncFolder(dirname(path));
   } catch (error) {
     removeQuietly(fresh);

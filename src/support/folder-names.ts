@@ -31,10 +31,12 @@ export class FolderNames {
       found.ctimeMs === this.#changedAt &&
       found.ino === this.#inode &&
       found.dev === this.#device;
+    // mutant: names-changed: if (isSame) return; → if (isSame || this.#inode >= 0) return;
     if (isSame) return;
     this.#generation += 1;
     this.#inode = found?.ino ?? -1;
     this.#device = found?.dev ?? -1;
+    // mutant: names-tick: (found.ctimeMs) ? found.ctimeMs : Number.NaN → (0) ? found.ctimeMs : Number.NaN
     this.#changedAt = found !== undefined && isSettled(found.ctimeMs) ? found.ctimeMs : Number.NaN;
   }
 }

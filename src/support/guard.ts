@@ -57,8 +57,11 @@ export function openGuard(path: string, { makesFolder = true, writtenInside, nam
   };
   const tryEnter = (): boolean => {
     if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the guard ${path} was closed`);
+    // mutant: guard-twice: isInside || !tryLockExclusive(file.fd)) → !tryLockExclusive(file.fd))
+    // mutant: guard: if (isInside || !tryLockExclusive(file.fd)) return false → tryLockExclusive(file.fd)
     if (isInside || !tryLockExclusive(file.fd)) return false;
     try {
+      // mutant: guard-made-anew: isInside = isThisFile(); → isInside = isThisFile() || isInside === false;
       isInside = isThisFile();
     } finally {
       if (!isInside) unlock(file.fd);
@@ -142,6 +145,7 @@ export async function enterAll(
   giveUpAfterMs: number = GIVE_UP_AFTER_MS,
 ): Promise<void> {
   const [guard] = guards;
+  // mutant: guard-tried-by-all: === undefined || guards.length > 1) → === undefined || guards.length > 0)
   if (guard === undefined || guards.length > 1) return tryUntilInside(guards, name, giveUpAfterMs);
   const before = lines.get(guard);
   const entering =

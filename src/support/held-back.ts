@@ -28,6 +28,7 @@ export class HeldBack {
     if (this.#held.length === 0) return;
     const held = this.#held.splice(0);
     setImmediate(() => {
+      // mutant: held-back-let-go: (const fd of held) close(fd, () => undefined); → (const fd of held) void fd;
       for (const fd of held) close(fd, () => undefined);
     });
   }

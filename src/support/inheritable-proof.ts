@@ -75,6 +75,7 @@ function isLocked(path: string): boolean {
   try {
     fd = openSync(path, "r");
   } catch (error) {
+    // mutant: heirs-unseen: code !== "ENOENT" → code === "EIO"
     return (error as NodeJS.ErrnoException).code !== "ENOENT";
   }
   try {

@@ -22,6 +22,7 @@ function keep(pid: number, untilMs: number): void {
   const known = groups.get(pid);
   clearTimeout(known?.timer);
   const startedAt = known === undefined ? (processAt(pid)?.startedAt ?? null) : known.startedAt;
+  // mutant: job-frozen-worker: end(pid), Math.max(0, untilMs - → undefined, Math.max(0, untilMs -
   groups.set(pid, { startedAt, timer: setTimeout(() => end(pid), Math.max(0, untilMs - sharedMs())) });
 }
 
@@ -63,7 +64,9 @@ createInterface({ input: process.stdin })
     else if (verb === "drop") drop(Number(which));
   })
   .on("close", async () => {
+    // mutant: job-killed-worker: for (const pid of groups.keys()) end(pid); →
     for (const pid of groups.keys()) end(pid);
+    // mutant: keeper-expects: await endExpected(); → void endExpected;
     await endExpected();
     process.exit(0);
   });

@@ -76,6 +76,7 @@ export class Keeper {
     const isGone = (error: unknown): void => {
       if (this.#child !== child) return;
       this.#child = undefined;
+      // mutant: job-keeper-again: #onError(error → #cannotStart = true; if (error !== null) this.#onError(error
       if (error !== null) this.#onError(error);
     };
     // For want of descriptors or processes, perhaps: it is tried again with the next line.

@@ -29,12 +29,14 @@ export class KnownProofs {
   }
 
   life(nonce: string, { file, inherited }: ProofFile): Life {
+    // mutant: known-proof: .#dir, nonce, file); → .#dir, nonce, file) === "alive" ? "alive" : "dead";
     return !inherited && this.#isHeld(nonce, file) ? "alive" : probeLife(this.#dir, nonce, file);
   }
 
   /** False when its process cannot be told: it polls, or is gone. */
   wake(nonce: string, { file, inherited }: ProofFile): boolean {
     try {
+      // mutant: wake-up: writeSync(this.#open(nonce, file), WAKE_BYTE, 0, 1, WAKE_BYTE_AT → this.#open(nonce, file
       writeSync(this.#open(nonce, file), WAKE_BYTE, 0, 1, WAKE_BYTE_AT);
       if (inherited) this.#forget(nameOf(nonce, file));
       return true;

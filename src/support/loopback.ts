@@ -32,7 +32,9 @@ export function createLoopbackGuard(port: number): LoopbackGuard {
   const origins = new Set([...hosts].map((host) => `http://${host}`));
   return {
     refusal(host, origin) {
+      // mutant: mcp-host: if (host === undefined || !hosts.has(host.toLowerCase())) return "this host is not served here"; →
       if (host === undefined || !hosts.has(host.toLowerCase())) return "this host is not served here";
+      // mutant: mcp-origin: if (origin !== undefined && !origins.has(origin)) return "this origin is not served here"; →
       if (origin !== undefined && !origins.has(origin)) return "this origin is not served here";
       return null;
     },

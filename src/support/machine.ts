@@ -39,6 +39,7 @@ function lookUpProcess(pid: number): { readonly startTime: string } | "gone" | "
   if (stat !== null) {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     // A zombie has ended; only its parent has not asked how yet.
+    // mutant: zombie: fields[0] === "Z" → fields[0] === "?"
     const startTime = fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
     return startTime === undefined ? "gone" : { startTime };
   }
@@ -71,7 +72,9 @@ export function lifeOfProcess(process: {
 }): "alive" | "dead" | "unknown" {
   if (process.pidNamespace !== pidNamespace()) return "unknown";
   const found = lookUpProcess(process.pid);
+  // mutant: hidden-is-not-dead: (found === "hidden") return "unknown"; → (found === "hidden") return "dead";
   if (found === "hidden") return "unknown";
+  // mutant: pid-reuse: && found.startTime === process.startTime ? "alive" : "dead" → ? "alive" : "dead"
   return found !== "gone" && found.startTime === process.startTime ? "alive" : "dead";
 }
 

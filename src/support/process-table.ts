@@ -109,6 +109,7 @@ export function hasLocked(pid: number, path: string): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some(
       (fd) =>
+        // mutant: run-looked-at: /^lock:/m.test( → /^/m.test(
         linkOf(`/proc/${pid}/fd/${fd}`) === path && /^lock:/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1")),
     );
   } catch {

@@ -140,6 +140,7 @@ export function probeLife(dir: string, nonce: string, identity: string): Life {
  * just being made, or was swept: nothing is said of it, and it is not tried, which would keep its maker from locking it.
  */
 export function lifeOfAny(path: string): Life {
+  // mutant: proof-not-begun: ?.size ? lifeOfFile(path) : "unknown" → ? lifeOfFile(path) : "unknown"
   return statSync(path, { throwIfNoEntry: false })?.size ? lifeOfFile(path) : "unknown";
 }
 
@@ -152,7 +153,9 @@ export function lifeOfFile(path: string, identity: string | null = null): Life {
     return "unknown";
   }
   try {
+    // mutant: proof-identity: if (identity !== null && identityOf(fd) !== identity) return "unknown"; →
     if (identity !== null && identityOf(fd) !== identity) return "unknown";
+    // mutant: proof-of-death: return tryLockShared(fd) ? lifeOfCommand(path) : "alive"; → return "alive";
     return tryLockShared(fd) ? lifeOfCommand(path) : "alive";
   } catch {
     return "unknown";

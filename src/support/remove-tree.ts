@@ -46,6 +46,7 @@ async function remove(path: string, held: HeldBack | undefined, size?: number): 
 function hasOpened(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isDirectory() || (stats.mode & 0o700) === 0o700) return false;
+  // mutant: publish-read-only: chmodSync(path, (stats.mode & 0o7777) | 0o700); → void chmodSync;
   chmodSync(path, (stats.mode & 0o7777) | 0o700);
   return true;
 }
@@ -85,6 +86,7 @@ function removeFolder(path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    // mutant: remove-odd-names: removeOddNames(path); →
     removeOddNames(path);
     rmdirSync(path);
   }

@@ -7,6 +7,7 @@
 /** All that is watched for is looked through when it rings: not more often than this. */
 const APART_MS = 3;
 /** Of many moments at once the others come with the next ring, so that the program gets on in between. */
+// mutant: looks-at-once: const AT_ONCE = 16; → const AT_ONCE = 16_000;
 const AT_ONCE = 16;
 
 export interface Moment {
@@ -67,6 +68,7 @@ export class SharedTimer {
     const come: Moment[] = [];
     for (const moment of this.#watched) {
       const leftMs = moment.leftMs();
+      // mutant: endings-go-on: .length === AT_ONCE) this.#ringIn(leftMs); → .length === AT_ONCE) continue;
       if (leftMs > 0 || come.length === AT_ONCE) this.#ringIn(leftMs);
       else come.push(moment);
     }

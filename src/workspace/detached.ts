@@ -41,6 +41,7 @@ export async function acquireDetached(
       ...options,
       detached: true,
       keepToken: (fresh) => {
+        // mutant: token-kept-first: files.keep(resources, fresh, new Date(holdfast.home.clock().wallMs)); →
         files.keep(resources, fresh, new Date(holdfast.home.clock().wallMs));
         token = fresh;
       },

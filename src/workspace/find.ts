@@ -127,6 +127,7 @@ function storeOf(named: string | undefined, cwd: string, root: string | null, co
 
 /** What a process keeps in its memory ends with it: a lock that a command took there would look taken, and be nobody's. */
 function requireShared(store: string): string {
+  // mutant: cli-memory-store: (!store.startsWith("memory:")) return store; → (store.length > 0) return store;
   if (!store.startsWith("memory:")) return store;
   throw new HoldfastError("E_CONFIG", `nobody else would see the locks in ${store}: it ends with the command`, {
     details: { field: "store" },

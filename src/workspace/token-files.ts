@@ -164,6 +164,7 @@ function writeGiven(path: string): void {
 function readToken(path: string): FoundToken | null {
   try {
     return ifReadable(path, (fd) => {
+      // mutant: token-of-another-user: if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null; →
       if (process.getuid !== undefined && fstatSync(fd).uid !== process.getuid()) return null;
       const kept = JSON.parse(readFileSync(fd, "utf8")) as KeptToken;
       return kept.schema_version === TOKEN_SCHEMA ? { ...kept, path } : null;

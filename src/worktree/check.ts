@@ -113,6 +113,7 @@ function isUnderWay(layout: Layout, name: string): boolean {
   if (!existsSync(mark)) return false;
   const own = tryMark(mark);
   own?.[Symbol.dispose]();
+  // mutant: tree-live-restore: return own === null; → return own === null && false;
   return own === null;
 }
 

@@ -59,6 +59,7 @@ export function readDescriptor(folder: string, id: string): SnapshotInfo {
   const ready = textIn(join(folder, ".READY"));
   const text = textIn(join(folder, "descriptor.json"));
   if (ready === null || text === null) throw partial(id, `${ready === null ? ".READY" : "descriptor.json"} is missing`);
+  // mutant: snapshot-ready: if (ready !== `${hash("sha256", text, "hex")}\n`) → if (ready === null)
   if (ready !== `${hash("sha256", text, "hex")}\n`) throw partial(id, ".READY does not fit descriptor.json");
   const descriptor = unseal<Descriptor>(text, SEAL);
   if (descriptor === null || descriptor.snapshot_id !== id)

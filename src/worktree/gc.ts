@@ -133,6 +133,7 @@ function remove(path: string): number {
 export function onlyOf(worktree: string, all: readonly SnapshotInfo[]): string[] {
   const parents = new Map(all.map((each) => [each.snapshot_id, each.parent_id]));
   const kept = new Set<string>();
+  // mutant: tree-chain-kept: !== null && !kept.has(id); → !== null && !kept.has(id) && kept.size < 2;
   for (const { snapshot_id, worktree_id } of all)
     if (worktree_id !== worktree)
       for (let id: string | null = snapshot_id; id !== null && !kept.has(id); id = parents.get(id) ?? null)

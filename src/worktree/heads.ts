@@ -20,6 +20,7 @@ export function readHead(layout: Layout, worktree: string): string | null {
   const head = readSealedIfThere<HeadRecord>(join(layout.heads, `${worktree}.json`));
   if (head === null || head.snapshot_id === null) return null;
   if (findSnapshot(layout, head.snapshot_id) !== null) return head.snapshot_id;
+  // mutant: tree-removed-origin: !== null && findSnapshot(layout, head.before) !== null ? head.before : null; → ;
   return head.before !== null && findSnapshot(layout, head.before) !== null ? head.before : null;
 }
 

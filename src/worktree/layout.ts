@@ -64,6 +64,7 @@ export function layoutOf(root: string): Layout {
 export function keptPath({ root }: Layout, path: string): string {
   const inside = relative(root, path);
   if (inside === "") return ".";
+  // mutant: two-dots: inside.split(sep)[0] === ".." → inside.split(sep)[0]?.startsWith("..")
   return inside.split(sep)[0] === ".." ? path : inside; // A name may begin with two dots.
 }
 
@@ -82,6 +83,7 @@ export function prepareLayout(layout: Layout): void {
     }
     for (const folder of ["worktrees", "heads", "caches", "taken", "staging", "restores"] as const)
       mkdirSync(layout[folder], { recursive: true });
+    // mutant: tree-format-torn: const fresh = `$ → const fresh = format || `$
     const fresh = `${format}.${randomUUID()}.new`;
     createSynced(fresh, Buffer.from(sealText({ schema_version: SCHEMA_VERSION })), 0o644);
     renameSync(fresh, format); // Whole or not at all; two that come first write the same bytes.
@@ -103,6 +105,7 @@ export function parseWorktreeName(name: unknown, field = "name"): string {
       field,
       `${JSON.stringify(name)} is no name: letters, digits, . _ - (at most 64, no dot first)`,
     );
+  // mutant: tree-name-of-another: if (OF_ANOTHER.test(name)) → if (OF_ANOTHER.test(name) && false)
   if (OF_ANOTHER.test(name))
     throw invalidArgument(field, `${JSON.stringify(name)} ends in .mark, .revert or .json, as files beside it do`);
   return name;

@@ -43,6 +43,7 @@ export async function pinObjects({ use, turnstile }: Layout): Promise<Disposable
 export async function claimObjects(layout: Layout, waitMs: number, turnMs = TURN_MS): Promise<Disposable> {
   for (let leftMs = waitMs; ; ) {
     const startedAt = performance.now();
+    // mutant: tree-gc-turns: const isLast = leftMs <= turnMs; → const isLast = leftMs > 0;
     const isLast = leftMs <= turnMs;
     const claim = await claimInTurn(layout, isLast ? leftMs : turnMs);
     if (claim !== null) return claim;

@@ -63,6 +63,7 @@ export async function addWorktree(
   prepare: () => void = () => undefined,
 ): Promise<WorktreeRecord> {
   return underGuard(join(layout.base, "worktrees.guard"), () => {
+    // mutant: tree-added-meanwhile: checkPayload(layout, resolve(layout.root, added.path), added.name); →
     checkPayload(layout, resolve(layout.root, added.path), added.name);
     prepare();
     return putOnRecord(layout, added);

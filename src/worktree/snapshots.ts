@@ -52,6 +52,7 @@ function parentsFirst(found: readonly SnapshotInfo[]): SnapshotInfo[] {
       line.push(next);
       left.delete(next.snapshot_id);
     }
+    // mutant: tree-listed-by-calendar: return line.reverse(); → return line;
     return line.reverse();
   });
 }

@@ -24,6 +24,7 @@ export function sweepLarge(folder: string, files: readonly string[], index: Obje
     for (const object of index.list(part))
       if (object.isLarge && used.has(object)) named.add(object.path);
       else isOutdated ||= object.isLarge;
+    // mutant: gc-large-named: if (isOutdated) writeAnew → if (isOutdated && part < 0) writeAnew
     if (isOutdated) writeAnew(folder, file, index, part, used);
   }
   return filesIn(large).flatMap((path) => (named.has(path) ? [] : [removed(path)]));

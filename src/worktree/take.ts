@@ -77,6 +77,7 @@ export interface Taken {
 export async function take(site: Site, request: TakeRequest, committer: Committer): Promise<Taken> {
   const { layout } = site;
   await tidyStaging(layout, { name: request.worktree.worktree_id, committer });
+  // mutant: snapshot-pin: using _pin = await pinObjects(layout); →
   using _pin = await pinObjects(layout);
   const id = newSnapshotId(site.clock().wallMs);
   const folder = join(layout.staging, id);
@@ -206,6 +207,7 @@ export async function tidyStaging(layout: Layout, teller: Teller | null): Promis
     throw error;
   }
   using _claim = claim;
+  // mutant: tree-late-entry: if (teller !== null) await tellLate(layout, teller); →
   if (teller !== null) await tellLate(layout, teller);
   const left = unfinishedIn(layout);
   for (const name of left) rmSync(join(layout.staging, name), { recursive: true, force: true });

@@ -111,6 +111,7 @@ describe("the board", () => {
     });
   });
 
+  // kills: board-context-merge
   it("BOARD-2 what several put into a context at once is all there", async () => {
     await board.add({ title: "a", context: { pr: 7 } });
     const other = (await place.open("agent:other")).board;
@@ -126,6 +127,7 @@ describe("the board", () => {
     });
   });
 
+  // kills: board-release-done
   it("BOARD-4 an issue is not done before its dependencies and gates, and the refusal lists them", async () => {
     await board.defineGate({ name: "review" });
     await board.defineGate({ name: "tests", command: ["true"] });
@@ -173,6 +175,7 @@ describe("the board", () => {
     expect((await board.runGate("1", "missing")).run).toMatchObject({ status: "failed", exit_code: null });
   });
 
+  // kills: board-gate-claim
   it("BOARD-4 a gate's command has a time limit, its whole group ends with it, and a claim is kept alive meanwhile", {
     timeout: 300_000,
   }, async () => {
@@ -185,6 +188,7 @@ describe("the board", () => {
     expect(run).toMatchObject({ status: "failed", timed_out: true });
   });
 
+  // kills: board-gate-signal
   it("BOARD-4 a gate's command ends with whoever runs it, and nothing that outlives it is waited for", async () => {
     const pid = join(place.root, "pid");
     await board.defineGate({
@@ -221,6 +225,7 @@ describe("the board", () => {
     expect(await board.get("1")).toMatchObject({ labels: ["from-the-gate"], gates: { nested: { status: "passed" } } });
   });
 
+  // kills: board-free-check
   it("BOARD-5 a claimed issue is changed only by its claimer, an unclaimed one by anyone", async () => {
     await board.add({ title: "a" });
     const other = (await place.open("agent:other")).board;
@@ -269,6 +274,7 @@ describe("the board", () => {
     await expect(board.update("1", { title: "late" }, { token })).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
   });
 
+  // kills: board-dead-claimer
   it("BOARD-5 next offers the work of a claimer whose process has died, also while the claim's time runs", async () => {
     const { board: heir } = await place.open("agent:heir");
     const claimer = spawn(process.execPath, ["-e", "process.stdin.resume()"]);
@@ -356,6 +362,7 @@ describe("the board", () => {
     await expect(board.waitForGate("2", "review")).rejects.toMatchObject({ code: "E_NOT_FOUND" });
   });
 
+  // kills: wait-by-revision
   it("hears of a state that git has brought, under a revision that was seen before", async () => {
     const { revision } = await board.add({ title: "a" });
     const closed = board.wait("1");
@@ -403,6 +410,7 @@ describe("the board", () => {
     expect(readIndex(place.dir)?.size).toBe(1);
   });
 
+  // kills: board-file-name
   it("BOARD-5 a copied file is an issue of its own: what is written to it is not written to the other, past its claim", async () => {
     await board.add({ title: "a" });
     await board.claim("1");
@@ -426,6 +434,7 @@ describe("the board", () => {
     expect(readFileSync(path, "utf8")).toContain('"b"');
   });
 
+  // kills: board-look-moves, board-gates-look-moves
   it("BOARD-8 an issue or gates that cannot be read are reported, left for who mends them until they are written, and hide no other", async () => {
     await board.defineGate({ name: "review" });
     await board.add({ title: "a" });
@@ -452,6 +461,7 @@ describe("the board", () => {
     }
   });
 
+  // kills: board-index-files
   it("BOARD-1 issues that a merge or a person has brought, renamed or taken are seen, though the index fits its events", async () => {
     for (const title of ["a", "b"]) await board.add({ title });
     copyFileSync(join(place.dir, "issues", "1.json"), join(place.dir, "issues", "40.json"));
@@ -477,6 +487,7 @@ describe("the board", () => {
     expect(await board.list()).toMatchObject({ issues: [{ id: "1" }, {}, {}], total: 3, unreadable: [] });
   });
 
+  // kills: board-unreadable-next
   it.each([
     ["1", "<<<<<<<"],
     ["2", "<<<<<<<"],

@@ -197,6 +197,7 @@ it("CLI-5 who changes or claims another's issue is told whose it is and what to 
   await holdfast("agent:7", "issue", "close", id);
 });
 
+// kills: token-in-line
 it("CLI-3 a claim that stands in line keeps its token, whatever else its owner does to the issue", {
   timeout: TIMEOUT,
 }, async () => {
@@ -227,6 +228,7 @@ it("CLI-5 none is nobody, and a release says whose the issue is", { timeout: TIM
   await holdfast("agent:7", "issue", "close", issue.id);
 });
 
+// kills: gate-killed
 it("BOARD-4 a gate's command ends when its run is killed", { timeout: TIMEOUT }, async () => {
   const begun = join(base, "begun");
   await holdfast(

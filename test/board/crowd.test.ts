@@ -61,6 +61,7 @@ describe("many processes", () => {
     await expectSoundBoard(place.board);
   });
 
+  // kills: board-cycle
   it("BOARD-3 two processes that add the two halves of a cycle at once: never both", { timeout: LONG }, async () => {
     const [one = "", other = ""] = await add(2);
     const told = await crowd(place.root, [
@@ -90,6 +91,7 @@ describe("many processes", () => {
     await expectSoundBoard(place.board);
   });
 
+  // kills: documents-guard
   it("BOARD-2 a counter, four processes: no increment is lost", { timeout: LONG }, async () => {
     const told = await crowd(
       place.root,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/board/run-command.js";
 
 describe("BOARD-4: the command of a gate", () => {
+  // kills: gate-in-time
   it("that has ended in time is not late, also when its time is up while somebody keeps its output open", async () => {
     const options = { cwd: "/", env: process.env, timeoutMs: 400, signal: undefined };
     const command = ["sh", "-c", "setsid sleep 2 & sleep 0.3"];

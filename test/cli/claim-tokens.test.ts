@@ -38,6 +38,7 @@ describe("CLI-3: a claim that fails", () => {
     await (await opened.holdfast.reattach("issue:1", token)).release();
   });
 
+  // kills: token-of-a-failed-claim
   it("keeps its token when nobody can say whether it was made", async () => {
     const failing = keepingToken(opened, async (keep) => {
       keep("hf_unknown", "1");

@@ -172,6 +172,7 @@ describe("CLI-3: tokens", () => {
 });
 
 describe("CLI-3: what is killed loses nothing", () => {
+  // kills: token-kept-first
   it("after the grant and before a word of it: the lock is found again", async () => {
     const kill = preload(
       "kill-at-output",

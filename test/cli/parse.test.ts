@@ -52,6 +52,7 @@ describe("words", () => {
 });
 
 describe("CLI-4: usage errors", () => {
+  // kills: cli-empty-word (publish)
   it.each([
     [["lock", "acquire"], "KEY: is missing", "holdfast lock acquire --help"],
     [["publish", "", "--from", "build"], "TARGET: is empty", "holdfast publish --help"],

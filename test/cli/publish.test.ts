@@ -105,6 +105,7 @@ describe("run --stage", PATIENTLY, () => {
     expect([await nothing.finished, nothing.err]).toEqual([0, expect.stringContaining("changed nothing")]);
   });
 
+  // kills: stage-evidence
   it("FENCE-6 publishes nothing when the folder was changed by other hands", async () => {
     await using scene = new RunScene();
     fill(scene, "work/dir", OLD);
@@ -127,6 +128,7 @@ describe("run --stage", PATIENTLY, () => {
     expect(readdirSync(scene.path("work"))).toEqual(["dir"]);
   });
 
+  // kills: run-stage-stopped, copy-stopped
   it.each(["before", "after"])(
     "RUN-1 FENCE-6 a signal that comes while the copy is made (%s) ends the run: the command is not started",
     async (moment) => {

@@ -7,6 +7,7 @@ const UNTIL_CLOSED = "while test ! -s closed; do sleep 0.1; done";
 const isLinux = process.platform === "linux";
 
 describe("run and what its command leaves behind", PATIENTLY, () => {
+  // kills: run-leftovers
   it("RUN-1 ends what the command left in its group, before the lock is free", async () => {
     await using scene = new RunScene();
     const run = scene.run(["k"], 'sleep 1000 & echo "$!"; exit 3');

@@ -6,6 +6,7 @@ import { isGone, PATIENTLY, RunScene, tellsOfNobody, until } from "../runtime/ru
 const STUBBORN = `sh -c 'trap "" TERM; echo "child $$"; while :; do sleep 1; done' & trap "exit 0" TERM; echo "cmd $$"; while :; do sleep 0.1; done`;
 
 describe("run whose lease is lost", PATIENTLY, () => {
+  // kills: run-group-ends
   it("RUN-1 LOCK-6 ends the whole group, also what ignores SIGTERM, and exits with 81 whatever the command says", async () => {
     await using scene = new RunScene();
     const admin = await scene.open({ owner: "admin:test" });
@@ -23,6 +24,7 @@ describe("run whose lease is lost", PATIENTLY, () => {
     });
   });
 
+  // kills: run-looked-at
   it("RUN-1 ends what has inherited its proof, not what only looks at it", async () => {
     await using scene = new RunScene();
     const admin = await scene.open({ owner: "admin:test" });
@@ -56,6 +58,7 @@ describe("run whose lease is lost", PATIENTLY, () => {
       expect(next.out.split("\n").filter((line) => line === "in" || !tellsOfNobody(line))).toEqual(["in"]);
     });
 
+  // kills: run-loss-decides
   it("RUN-1 a command that ends well after its lease was lost has not ended well", async () => {
     await using scene = new RunScene();
     const holdfast = await scene.open();

@@ -5,6 +5,7 @@ const INNER = '"$NODE" "$MAIN" run --wait 0';
 const SHOW = `sh -c 'echo "$HOLDFAST_RESOURCE|$HOLDFAST_FENCING_TOKEN|$HOLDFAST_LEASE_TOKEN"'`;
 
 describe("run inside run", PATIENTLY, () => {
+  // kills: run-inner-token
   it("RUN-1 LOCK-10 nests on what the outer run covers, with its fencing token, and sees its own lease token", async () => {
     await using scene = new RunScene();
     const run = scene.run(["k"], `${SHOW}; ${INNER} k/below -- ${SHOW}; ${INNER} k -- ${SHOW}; ${SHOW}`);
@@ -50,6 +51,7 @@ describe("run inside run", PATIENTLY, () => {
     expect([await free.finished, free.out]).toEqual([0, "in\n"]);
   });
 
+  // kills: run-stale-token
   it("LOCK-10 nor does a token whose lease has run out, although nobody could end its grant", async () => {
     await using scene = new RunScene();
     const holdfast = await scene.open();

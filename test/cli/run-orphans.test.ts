@@ -22,6 +22,7 @@ async function commandOf(holdfast: Holdfast, key: string): Promise<string> {
 }
 
 describe("run whose runner is killed", PATIENTLY, () => {
+  // kills: run-proof-inherited (plain), run-inherited-counts (lease:k)
   for (const key of ["plain", "lease:k", "dal:k", "strict:k"])
     it(`RUN-1 STALE-1 ${key}: held, expired or not, until the last process has ended`, async () => {
       await using scene = new RunScene();
@@ -67,6 +68,7 @@ describe("run whose runner is killed", PATIENTLY, () => {
     await until("others get in", async () => (await holdfast.tryAcquire("k")) !== null);
   });
 
+  // kills: run-command-mark
   it.runIf(isLinux)(
     "RUN-1 processes of the group that closed what they inherited keep the lock, too (needs Linux)",
     async () => {

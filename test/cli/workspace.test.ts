@@ -67,6 +67,7 @@ describe("CLI-1: which workspace, store and owner", () => {
     expect(error.next).toEqual(["holdfast init --root /nowhere"]);
   });
 
+  // kills: cli-memory-store
   it("is no store that ends with the command, wherever it is named", () => {
     const root = place("memory", { store: "memory:here" });
     for (const env of [{ HOLDFAST_STORE: "memory:x" }, {}])
@@ -178,6 +179,7 @@ describe("set-up commands", () => {
     expect(readdirSync(join(root, ".holdfast"))).toEqual([]);
   });
 
+  // kills: uninstall-while-held
   it.each(["sqlite", "file"])(
     "STORE-5: migrate shows, applies and takes away, but not while something is held (%s)",
     async (kind) => {

@@ -39,6 +39,7 @@ describe("guards", () => {
     await (await a.acquire(["alpha", "beta"])).release();
   });
 
+  // kills: guard-made-anew
   it("STORE-2: one that was deleted and made anew keeps out whoever still has the old one", () => {
     const path = join(dir, "guard");
     const old = openGuard(path);
@@ -97,6 +98,7 @@ describe("guards", () => {
 });
 
 describe("decisions", () => {
+  // kills: file-decision-kept
   it("STORE-2: one that a tree has not carried out yet stays, however long that takes", async () => {
     const a = await open("agent:a");
     const reader = await worldAt(dir).open("user:reader");

@@ -14,6 +14,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
+// kills: file-detached-in-place, durable-content, durable-name
 it.each([1, 2, 3, 4, 5, 6])(
   "STORE-2: detached grants survive a power cut, the others are over, and numbers only grow (history %i)",
   async (seed) => {

@@ -69,6 +69,7 @@ async function eventsOf(world: World): Promise<string[]> {
   return entries.map((entry) => entry.event);
 }
 
+// kills: file-fence-restart
 describe("fences", () => {
   it("FENCE-1: go on behind the reserved block", async () => {
     const [before = 0] = await use(boot(), "alpha");
@@ -92,6 +93,7 @@ describe("fences", () => {
     expect(after).toBeGreaterThan(last);
   });
 
+  // kills: floor-on-disk
   it("FENCE-1: of a tree that is lost altogether begin above what it can have used, whatever the clock says", async () => {
     const world = boot();
     const client = await world.open();
@@ -181,6 +183,7 @@ describe("what was being written", () => {
   const tear = (path: string): void =>
     writeFileSync(path, readFileSync(path, "utf8").replace('"mode":"write"', '"mode":"wread"'));
 
+  // kills: restart-torn-grants
   it("STORE-2: a grant in tree.json that the cut left as nonsense, though it is JSON, held nothing either", async () => {
     await (await boot().open("agent:before")).acquire(["alpha/b", "alpha/c"], { ttl: "24h" });
     tear(file("tree.json"));

@@ -21,9 +21,11 @@ const MAIN = /^(acquire|renew|release|steal) (a top-level key|a deep key|several
 const names = Object.keys(SCENARIOS);
 
 describe("STORE-2: a crash at any instruction leaves the old or the new state", () => {
+  // kills: file-step-repaired (acquire a deep key), file-several-decided (acquire several keys)
   it.each(names.filter((name) => MAIN.test(name)))("%s", async (name) => {
     await sweep(base, scenarioNamed(name));
   });
+  // kills: file-step-repaired (acquire a deep key, for which others make room)
   it.each(names.filter((name) => !MAIN.test(name)))("%s, every seventeenth operation", async (name) => {
     await sweep(base, scenarioNamed(name), 17);
   });

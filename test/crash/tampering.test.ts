@@ -42,6 +42,7 @@ const FILED = { metadata: { note: "x".repeat(3_000) } };
 const GARBAGE = ["", "\0\0\0\0", "half a rec", "null", "[]", "{}", '{"schema_version":1,"grants":{}}'];
 
 describe("tree.json", () => {
+  // kills: file-forgotten-record
   it("STORE-2: deleted while its key is held, it makes no second holder, and all is well once it is back", async () => {
     const lease = await a.acquire("alpha");
     renameSync(file("tree.json"), file("kept"));
@@ -285,6 +286,7 @@ describe("proofs of life", () => {
 });
 
 describe("records of a newer version", () => {
+  // kills: unreadable-is-held
   it.each([
     ["alpha", "tree.json", {}],
     ["alpha/b", "tree.json", {}],

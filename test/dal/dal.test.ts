@@ -179,6 +179,7 @@ describe("DAL-1: what makes no sense is refused before anything is looked at", (
   });
 });
 
+// kills: foreign-marks
 describe("FENCE-3: marks in another database", () => {
   const [alpha, map, sketch, beside] = ["p:a", "p:a/map:m", "p:a/map:m/sketch:s", "p:a/map:n"].map((key) =>
     parseKey(key),
@@ -215,6 +216,7 @@ describe("FENCE-3: marks in another database", () => {
     await expect(late).rejects.toMatchObject({ code: "E_FENCING_MISMATCH" });
   });
 
+  // kills: foreign-upgradeable
   it("what an upgradeable holder has read, no late writer changes any more", async () => {
     await using place = new Place();
     const [holdfast, admin] = [await place.client(), await place.client("admin:ann")];

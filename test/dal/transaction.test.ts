@@ -38,6 +38,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(lease.state).toBe("held");
   });
 
+  // kills: transaction-over
   it("is no hindrance, once it is over, to what was begun inside it", async () => {
     await using place = new Place();
     const lease = await withTable(place);
@@ -54,6 +55,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(await Promise.all(begun)).toEqual([["one"]]);
   });
 
+  // kills: transaction-check
   it("runs nothing for a reader, a permit, or a holder that was overtaken", async () => {
     await using place = new Place();
     const lease = await withTable(place);
@@ -71,6 +73,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(await texts(next)).toEqual([]);
   });
 
+  // kills: transaction-statements, transaction-spelling
   it.each([
     "COMMIT",
     "ROLLBACK",
@@ -101,6 +104,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     await lease.verify();
   });
 
+  // kills: transaction-renaming
   it("refuses to give a temporary table the name of one of ours", async () => {
     await using place = new Place();
     const lease = await withTable(place);

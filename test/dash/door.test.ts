@@ -10,6 +10,7 @@ import { Scene } from "./scene.js";
 const EVERYTHING = ["/", "/page.js", "/page.css", "/api/about", "/api/locks", "/api/audit"];
 
 describe("DASH-1: the door", () => {
+  // kills: dash-door, dash-token
   it("without the link nothing is shown", async () => {
     await using scene = await Scene.open();
     for (const path of EVERYTHING) expect((await scene.ask(path)).status).toBe(401);
@@ -17,6 +18,7 @@ describe("DASH-1: the door", () => {
     expect((await scene.ask("/api/locks", { headers: { cookie: "holdfast-dash-1=x; a" } })).status).toBe(401);
   });
 
+  // kills: dash-once
   it("the link opens once, and then there is another", async () => {
     await using scene = await Scene.open();
     const { link } = scene.dash;
@@ -33,6 +35,7 @@ describe("DASH-1: the door", () => {
     for (const path of EVERYTHING) expect((await scene.ask(path)).status).toBe(200);
   });
 
+  // kills: dash-preview
   it.each(["HEAD", "POST", "PUT", "OPTIONS"])("a link that is only tried with %s is not used up", async (method) => {
     await using scene = await Scene.open();
     const { link } = scene.dash;
@@ -41,6 +44,7 @@ describe("DASH-1: the door", () => {
     expect((await scene.ask(link)).status).toBe(303);
   });
 
+  // kills: dash-cookie
   it("a browser that was let in stays in while others come", () => {
     const door = new Door(1);
     const cookieOf = (): string => (door.enter(door.token) ?? "").split(";", 1)[0] ?? "";
@@ -52,6 +56,7 @@ describe("DASH-1: the door", () => {
     expect(door.isInside(cookies[1])).toBe(true);
   });
 
+  // kills: dash-host
   it("serves only requests for this host, and to no other page", async () => {
     await using scene = await (await Scene.open()).enter();
     expect((await scene.ask("/", { headers: { host: "evil.example:80" } })).status).toBe(403);
@@ -152,6 +157,7 @@ async function connectMany(count: number, port: number, hostname: string): Promi
 }
 
 describe("DASH-1: actions", () => {
+  // kills: dash-reads-only
   it("a page that only looks does nothing", async () => {
     await using scene = await (await Scene.open()).enter();
     await using _lease = await scene.holdfast.acquire("a");
@@ -183,6 +189,7 @@ describe("DASH-1: actions", () => {
     expect(JSON.parse((await scene.act("recover", { key: "a" })).text).done).toMatch(/its holders are alive/);
   });
 
+  // kills: dash-order-origin, dash-order-type
   it("takes orders from the page alone", async () => {
     await using scene = await (await Scene.open({ allowsActions: true })).enter();
     await using _lease = await scene.holdfast.acquire("a");

@@ -7,6 +7,7 @@ import { failEverywhere, killAt, operationsOf, sweep } from "./crash.js";
 const names = Object.keys(SCENARIOS);
 
 describe("DELIV-1 STALE-5: stopped at any file operation, the lock is whole or not there, and the log is true", () => {
+  // kills: deliverable-settle, deliverable-announce
   it.each(names)("%s", async (name) => {
     expect(await sweep(name)).toBeGreaterThan(5);
   });

@@ -260,6 +260,7 @@ describe("a lock file that cannot be read", () => {
 });
 
 describe("copies and moves", () => {
+  // kills: deliverable-copy
   it("DELIV-4: a copied lock is recognised; its lease decides, or recover", async () => {
     const folder = newFolder();
     const clock = movableClock();
@@ -295,6 +296,7 @@ describe("copies and moves", () => {
     await deliverable(moved).unlock({ token: lock.token });
   });
 
+  // kills: deliverable-replaced
   it("DELIV-4: a lock of a folder that was put there while its guard was awaited is no copy, and nobody's to recover", async () => {
     const folder = newFolder();
     await (await deliverable(folder).lock()).unlock();

@@ -12,6 +12,7 @@ const PATIENCE = { timeout: 240_000, interval: 20 };
 const NOBODY = 65_534;
 const AGENT = fileURLToPath(new URL("../fixtures/deliverable-agent.mjs", import.meta.url));
 
+// kills: deliverable-guard
 describe("races", () => {
   it("DELIV-5: ten processes, sixty rounds: one wins each", () => raceToLock(60), 300_000);
   it("DELIV-5: two recover at once: one wins", () => raceToRecover("recover", 2, 15), 300_000);
@@ -64,6 +65,7 @@ describe("death", () => {
     await expect(deliverable(folder).lock({ pid: 4_000_000 })).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 
+  // kills: pid-reuse
   it("DELIV-3: a pid that was given to another process is known by its start time", async () => {
     const folder = newFolder();
     await deliverable(folder).lock({ pid: process.pid });

@@ -21,6 +21,7 @@ describe("the same history", () => {
     600_000,
   );
 
+  // kills: postgres-first-in-line
   it(
     "LOCK-12: the same on the short ways of a crowd that wants one key",
     () => stores.compare(CROWDS, anyCrowd),

@@ -61,6 +61,7 @@ describe("the doctor and the board", () => {
     expect(await ward.codes()).toEqual(["BOARD_UNREADABLE"]);
   });
 
+  // kills: doctor-board-quiet
   it("takes a change for left behind only when nobody is at it", async () => {
     const ward = new Ward("sqlite");
     const dir = await boardOf(ward);

@@ -159,6 +159,7 @@ const REPAIRED = [
   ...["PUBLISH_LEFT", "STAGE_LEFT", "SNAPSHOT_ORPHAN", "RESTORE_INTERRUPTED", "BOARD_UNSETTLED", "BOARD_INDEX_WRONG"],
 ];
 
+// kills: doctor-touches (sqlite)
 describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
   it("finds nothing wrong with a store in use, and touches nothing", async () => {
     const ward = new Ward(kind);
@@ -170,6 +171,7 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     expect(ward.everything()).toEqual(before);
   });
 
+  // kills: proof-not-begun
   it("STALE-2: leaves the proof alone that a process is just making: it is not dead, but has not begun", async () => {
     const ward = new Ward(kind);
     await ward.use((one) => one.acquire("t/x", DETACHED));
@@ -224,6 +226,7 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     });
   });
 
+  // kills: doctor-evicts
   it("STALE-7: an unreadable record is left alone while somebody who may be its holder lives", async () => {
     const ward = new Ward(kind);
     const one = await ward.open();

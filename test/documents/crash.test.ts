@@ -12,6 +12,7 @@ const REPAIRS: readonly (readonly [string, FaultKind, readonly string[]])[] = [
   ["meets EIO", "EIO", ["several documents and a log"]],
 ];
 
+// kills: documents-redo
 describe.each(Object.entries(STEPS))("%s", (name, step) => {
   let base: string;
   let after: string;
@@ -42,6 +43,7 @@ describe.each(Object.entries(STEPS))("%s", (name, step) => {
   });
 
   const repairs = REPAIRS.filter(([, , steps]) => steps.includes(name));
+  // kills: documents-half-refused (the one who repairs meets EIO)
   it.each(repairs)("BOARD-2 the same when the one who repairs %s", async (_, what) => {
     for (let at = 1; at <= course.length; at += 1) {
       const { dir, before } = await disturbed(base, step, at, "stop");

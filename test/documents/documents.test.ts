@@ -135,6 +135,7 @@ describe("documents", () => {
     expect(readFileSync(join(dir, "x.json"), "utf8")).toBe(text);
   });
 
+  // kills: documents-foreign
   it("what an editor or git writes is kept, also over a restart", async () => {
     await documents.update("x", increment);
     await documents.update("x", increment);
@@ -148,6 +149,7 @@ describe("documents", () => {
     await later.close();
   });
 
+  // kills: documents-fresh-file
   it("BOARD-2 what a dead process left aside is not written over: not for who has it open, nor where a backup is", async () => {
     await documents.update("x", increment);
     const backup = join(dir, "backup");
@@ -211,6 +213,7 @@ describe("documents", () => {
     await other.close();
   });
 
+  // kills: watch-by-revision
   it("BOARD-7 watch tells of a document that was made anew, and of one that others wrote, though the revision is the same", async () => {
     await documents.update("x", () => ({ n: 1 }));
     const seen: number[] = [];
@@ -235,6 +238,7 @@ describe("documents", () => {
     expect(await documents.update("x", increment)).toMatchObject({ revision: 3 });
   });
 
+  // kills: documents-lost-folder
   it("BOARD-2 a folder that a power cut took, with all it had held removed before, is no hindrance", async () => {
     await documents.update("sub/er/x", increment);
     await documents.update("sub/er/x", () => null);
@@ -246,6 +250,7 @@ describe("documents", () => {
     await later.close();
   });
 
+  // kills: documents-journal-once
   it("after a restart a reader reads the journal once, not for each document, and until somebody settles it", async () => {
     await documents.update("x", increment);
     const old = readFileSync(join(dir, "x.json"), "utf8");

@@ -9,6 +9,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
+// kills: documents-commit-sync, documents-clear-sync
 it.each([1, 2, 3])(
   "BOARD-2 what was acknowledged is there after a power cut at any moment, history %i",
   async (seed) => {

@@ -106,6 +106,7 @@ describe("HOOK-1: a file is one run's", () => {
     for (const run of ["three", "four"]) await event(run, "SessionEnd");
   });
 
+  // kills: hook-pattern-above
   it("a pattern or a command over folders that starts above the workspace may mean any file in it", async () => {
     const reaching = [
       "sed -i s/a/b/ ../*/src/a.ts",
@@ -130,6 +131,7 @@ describe("HOOK-1: a file is one run's", () => {
     expect(await owners("path/src/parallel.ts")).toEqual([]);
   });
 
+  // kills: hook-waits-for-itself
   it("hooks of one run that ask at once do not wait for each other, either", async () => {
     const waiting = { wait: "2m" };
     const files = ["src/both.ts", "src/one.ts"];
@@ -144,6 +146,7 @@ describe("HOOK-1: a file is one run's", () => {
     for (const file of files) expect(await owners(`path/${file}`)).toEqual([]);
   });
 
+  // kills: hook-passes-siblings
   it("hooks of one run that change files all over the tree at once do not refuse each other", async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => shell("busy", "git reset --hard")));
     expect(answers.map(({ stderr }) => stderr)).toEqual(Array(6).fill(""));
@@ -189,6 +192,7 @@ describe("HOOK-1: the life of a run", () => {
     }
   });
 
+  // kills: hook-sub-agent-renews
   it("a sub-agent's activity renews what its run holds: the run waits for it", async () => {
     const [main, owner] = ["agent:claude-waits", "agent:claude-waits/sub"];
     expect((await write("waits", "src/waits.ts")).exit).toBe(0);
@@ -233,6 +237,7 @@ describe("HOOK-1: the life of a run", () => {
 });
 
 describe("HOOK-1: sub-agents", () => {
+  // kills: hook-borrowers
   it("write under what their run holds, exclude each other, and are done before the run is", async () => {
     await write("team", "src/team.ts");
     expect((await write("team", "src/team.ts", { agent: "s1" })).exit).toBe(0);
@@ -248,6 +253,7 @@ describe("HOOK-1: sub-agents", () => {
     expect((await library.list()).filter(({ owner }) => owner.startsWith("agent:claude-team"))).toEqual([]);
   });
 
+  // kills: hook-borrowers, hook-lent-whole-tree
   it("keep what changes files all over the tree away from their run and from each other", async () => {
     await write("crew", "src/crew.ts");
     await write("crew", "src/crew.ts", { agent: "s1" });
@@ -261,6 +267,7 @@ describe("HOOK-1: sub-agents", () => {
 });
 
 describe("HOOK-1: a run that ends a turn while a sub-agent of it stands in line", () => {
+  // kills: hook-token-in-line
   it("leaves the token of that one alone, which finds what it was given", async () => {
     await write("ahead", "src/wanted.ts");
     const asked = write("turns", "src/wanted.ts", { agent: "s1", wait: "2m" });
@@ -294,6 +301,7 @@ describe("HOOK-1: a run that gives back what it lends, while a sub-agent takes i
     }
   }
 
+  // kills: hook-lent-late
   it("the sub-agent that comes too late has the file itself", () =>
     inTheMidst(async (main, sub) => {
       const acquire = sub.holdfast.acquire.bind(sub.holdfast);
@@ -305,6 +313,7 @@ describe("HOOK-1: a run that gives back what it lends, while a sub-agent takes i
       expect(await owners(key)).toEqual(["agent:claude-lender/s1"]);
     }));
 
+  // kills: hook-lent-closed
   it("the sub-agent that comes while it is given back is refused", () =>
     inTheMidst(async (main, sub) => {
       const reattach = main.holdfast.reattach.bind(main.holdfast);
@@ -361,6 +370,7 @@ describe("HOOK-1: locks that the agent took by itself", () => {
 });
 
 describe("HOOK-1: closed when in doubt", () => {
+  // kills: hook-closed
   it("refuses what it cannot understand, in every dialect", async () => {
     const inputs = ["", "no JSON", "{}", "[]", '{"hook_event_name":"PreToolUse"}', "null", '{"session_id":'];
     for (const input of inputs)
@@ -409,6 +419,7 @@ describe("POL-5: what is not an agent's to change", () => {
     expect((await library.list()).filter(({ owner }) => owner === "agent:claude-p")).toEqual([]);
   });
 
+  // kills: hook-around-removed, hook-find-all
   it("is refused with what is around it: the workspace, or a folder above it, removed or moved away", async () => {
     symlinkSync(dir, join(root, "above"));
     const tool = { hook_event_name: "PreToolUse", tool_name: "mcp__files__move_file" };

@@ -131,6 +131,7 @@ describe("HOOK-1: hook install", () => {
     expect(read(".gemini/settings.json")).toBe(before);
   });
 
+  // kills: hook-install-meanwhile
   it("writes nothing over what was changed while somebody thought about the question", async () => {
     const plan = new ChangePlan(root);
     plan.put(agentsPagePart);
@@ -143,6 +144,7 @@ describe("HOOK-1: hook install", () => {
     expect(read(".claude/settings.json")).toContain('"model": "another"');
   });
 
+  // kills: hook-install-at-once
   it("two installs at once: what both changed is kept", async () => {
     const page = file("AGENTS.md", "# Ours\n\n");
     const settings = file(".claude/settings.json", '{"model":"opus"}');
@@ -155,6 +157,7 @@ describe("HOOK-1: hook install", () => {
     expect(existsSync(join(root, ".holdfast/installed.json"))).toBe(false);
   });
 
+  // kills: hook-install-guard
   it("an install waits while another one writes", async () => {
     const plan = new ChangePlan(root);
     plan.put(hooks("claude"));
@@ -170,6 +173,7 @@ describe("HOOK-1: hook install", () => {
     expect(Object.keys(files)).toEqual(["AGENTS.md", ".claude/settings.json"]);
   });
 
+  // kills: hook-install-torn
   it("says so when what it has kept cannot be read, and forgets nothing", async () => {
     file("AGENTS.md", "# Ours\n");
     await put(agentsPagePart);

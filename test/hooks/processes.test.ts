@@ -35,6 +35,7 @@ describe("HOOK-1: agents in processes", () => {
     expect((await loser.write("src/race.ts")).exit).toBe(0);
   });
 
+  // kills: hook-process
   it("a lease is the agent's, not the hook's: it outlives the hook, and not the agent", async () => {
     const [dying, heir] = [agent("dying"), agent("heir")];
     await dying.start();
@@ -48,6 +49,7 @@ describe("HOOK-1: agents in processes", () => {
     expect(stolen[0]).toMatchObject({ owner: "agent:claude-heir" });
   });
 
+  // kills: hook-dead-process
   it("a run that goes on in a new process takes anew what hung on the dead one", async () => {
     const first = agent("resumed");
     await first.start();
@@ -67,6 +69,7 @@ describe("HOOK-1: agents in processes", () => {
     expect((await other.write("src/served.ts")).stderr).toContain("agent:served holds it");
   });
 
+  // kills: hook-git
   it("git: a commit of what another run holds is refused, and of one's own is not", async () => {
     const git = (...words: string[]) => execFileSync("git", words, { cwd: scene.root, encoding: "utf8" });
     git("init", "-q");

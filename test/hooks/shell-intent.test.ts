@@ -104,6 +104,7 @@ describe("HOOK-1: files in shell commands", () => {
     ["cd a; touch b & cd c && touch d", ["/w/a/b", "/w/a/c/d"]],
     ["cd a &\ncd b & touch c", ["/w/c"]],
   ];
+  // kills: hook-substitution (echo), hook-pipeline (touch b; touch c), hook-background (log & touch c)
   it.each(told)("%s", (line, expected) => expect(files(line)).toEqual(expected));
 
   const below: [string, string[]][] = [
@@ -124,6 +125,7 @@ describe("HOOK-1: files in shell commands", () => {
     ["ls | xargs -i env A=1 touch {}.md", ["/w"]],
     ["env -C lib tar xf a.tar", ["/w/lib"]],
   ];
+  // kills: hook-xargs (xargs rm)
   it.each(below)("%s: somewhere in", (line, expected) =>
     expect(shellIntent(line, "/w")).toMatchObject({ files: expected, somewhereIn: expected, removed: [] }),
   );
@@ -208,6 +210,7 @@ describe("POL-5: commands that are not for agents", () => {
     "sudo -u ann holdfast lock break path/a --reason x",
     'echo "$(holdfast approve map.delete project=a)"',
   ];
+  // kills: hook-substitution (echo)
   it.each(forbidden)("%s", (line) => expect(shellIntent(line, "/w").notForAgents).toContain("holdfast"));
   const allowed = ["holdfast lock acquire path/a", "holdfast issue add 'approve it'", "holdfast hook install claude"];
   it.each(allowed)("but %s", (line) => expect(shellIntent(line, "/w").notForAgents).toBeNull());

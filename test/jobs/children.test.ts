@@ -44,6 +44,7 @@ describe.each(STORES)("JOB-5: a handler in a process of its own, on %s", (on) =>
 });
 
 describe("JOB-6: a handler in a process of its own", () => {
+  // kills: job-group
   it("blocks its process for as long as it likes, and the worker goes on beating", async () => {
     await using crew = new Crew("sqlite");
     const [jobs, hands] = [await crew.place.jobs(), await crew.place.hands()];
@@ -86,6 +87,7 @@ describe("JOB-6: a handler in a process of its own", () => {
 });
 
 describe("JOB-5: a handler of a worker that is itself the command of a run", () => {
+  // kills: module-in-a-run
   it("is no part of that run, as little as a command is", async () => {
     await using crew = new Crew("sqlite");
     const jobs = await crew.place.jobs();
@@ -100,6 +102,7 @@ describe("JOB-5: a handler of a worker that is itself the command of a run", () 
 });
 
 describe("JOB-6: a command that has ended in time", () => {
+  // kills: ended-in-time
   it("is done, also when its time is up while somebody who left its group keeps its output open", async () => {
     await using crew = new Crew("sqlite");
     const jobs = await crew.place.jobs();
@@ -119,6 +122,7 @@ describe("JOB-6: children of a worker that vanishes", () => {
     await jobs.enqueue("child", { do: "block", file: crew.file }, { ...P, attempts: 100 });
   };
 
+  // kills: job-killed-worker
   it("are ended at once when it was killed, handlers and commands alike", async () => {
     await using crew = new Crew("sqlite");
     await begin(crew);
@@ -129,6 +133,7 @@ describe("JOB-6: children of a worker that vanishes", () => {
     for (const { pid } of crew.begun) await expect.poll(() => isAtWork(pid), LIMIT).toBe(false);
   });
 
+  // kills: job-frozen-worker
   it("are ended when it is frozen and its lease is over", async () => {
     await using crew = new Crew("sqlite");
     await begin(crew);

@@ -11,6 +11,7 @@ const MONTH = 30 * 24 * 3_600_000;
 const ROOM = 4;
 
 describe.each(STORES)("JOB-6: a worker whose calendar jumps, on %s", (on) => {
+  // kills: job-calendar
   it("takes nobody's slot back, and keeps its own", async () => {
     await using crew = new Crew(on);
     const jobs = await crew.place.jobs();

@@ -66,6 +66,7 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(share).toBeLessThan(1.4);
   });
 
+  // kills: job-gate-in-sql, job-share-in-sql
   it("one turn with much room begins what as many turns with room for one would", async () => {
     const begun: number[][] = [];
     for (const rooms of [[12, 60], Array<number>(72).fill(1)]) {
@@ -90,6 +91,7 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(together).toEqual(oneByOne);
   });
 
+  // kills: job-priority, job-priority-in-sql
   it.each([1, 6])(
     "JOB-7: a project's jobs begin by priority, then in order, whatever their kind (%i at once)",
     async (room) => {
@@ -121,6 +123,7 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
     expect(begun.map(({ job }) => job.id)).toEqual([urgent.id]);
   });
 
+  // kills: job-round-in-sql
   it("what a run took and what it gives back counts for the turn in the step that settles it", async () => {
     await using place = new Place(on);
     const hands = await place.hands();
@@ -152,6 +155,7 @@ describe.each(STORES)("JOB-3: fair between projects, on %s", (on) => {
 });
 
 describe.each(STORES)("JOB-2: caps, on %s", (on) => {
+  // kills: job-cap, job-cap-in-sql
   it("hold when others are changed, and a lowered one lets what runs go on", async () => {
     await using place = new Place(on);
     const hands = await place.hands();
@@ -173,6 +177,7 @@ describe.each(STORES)("JOB-2: caps, on %s", (on) => {
     expect(await hands.turn({ room: 10 })).toHaveLength(1);
   });
 
+  // kills: job-caps-changed-in-sql
   it("that are changed stop nobody, however many projects they hold back", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

@@ -160,6 +160,7 @@ describe.each(STORES)("JOB-5: settling, on %s", (on) => {
     expect(await lease.transaction((sql) => say(sql, "SELECT job FROM ends"))).toEqual([{ job: good.id }]);
   });
 
+  // kills: job-locks-at-settle
   it("is refused when a lock of the run was lost meanwhile", async () => {
     await using place = new Place(on);
     const [jobs, admin] = [await place.jobs(), await place.holdfast("admin:ann")];
@@ -171,6 +172,7 @@ describe.each(STORES)("JOB-5: settling, on %s", (on) => {
 });
 
 describe.each(STORES)("JOB-6: commands, on %s", (on) => {
+  // kills: job-command-output
   it("run in a group of their own, keep their output, and fail with their exit code", async () => {
     await using place = new Place(on);
     const jobs = await place.jobs();

@@ -162,6 +162,7 @@ describe.each(STORES)("JOB-6: a run that is taken back, on %s", (on) => {
     expect(await jobs.get(run.job.id)).toMatchObject({ state: "scheduled", is_lapsed: false });
   });
 
+  // kills: job-slot-number, job-slot-number-in-sql
   it("JOB-5: does not settle the run that came after it", async () => {
     await using place = new Place(on);
     const hands = await place.hands();

@@ -52,6 +52,7 @@ describe.skipIf(isForeign)(
       };
     };
 
+    // kills: job-deadlock
     it("is ended by the server, begun anew, and starts nothing twice", async () => {
       await comesOff(async () => {
         await using place = new Place("postgres");

@@ -31,6 +31,7 @@ describe.skipIf(isForeign)(
   "JOB-5: a COMMIT whose answer is lost (needs a PostgreSQL server that the tests start)",
   () => {
     // The fast server listens on a socket only; the wire leads there.
+    // kills: job-lost-commit (adds the job once when the answer)
     it.each(["request", "answer"] as const)("adds the job once when the %s is lost", async (what) => {
       await using place = new Place("postgres");
       await using far = await wired(place);
@@ -87,6 +88,7 @@ describe("JOB-3: a transaction left open that has added a job under a unique key
     return { id: rows[0]?.id as number, end };
   };
 
+  // kills: job-unique-left-open
   it("holds up who adds another of that key, and nobody else", async () => {
     await using place = new Place("postgres");
     const [hands, jobs] = [await place.hands(), await place.jobs()];
@@ -119,6 +121,7 @@ describe("JOB-3: a transaction left open that has added a job under a unique key
 });
 
 describe("JOB-6: a slot whose lock is being committed under", () => {
+  // kills: job-lock-in-use
   it("is taken back when that is over, and holds nobody up meanwhile", async () => {
     await using place = new Place("postgres");
     const hands = await place.hands();

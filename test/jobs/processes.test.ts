@@ -34,6 +34,7 @@ describe.each(STORES)("JOB-6: workers that vanish, on %s", { timeout: 300_000 },
     expect(await hands.locks()).toEqual([]);
   });
 
+  // kills: takes-back-its-own
   it("JOB-5: what ended while its worker was frozen is taken for what it is, when nobody has taken its slot back", async () => {
     await using crew = new Crew(on);
     const jobs = await crew.place.jobs();

@@ -28,6 +28,7 @@ function printed(script: string, descriptors = 1_024): string {
 }
 
 describe("JOB-6: the process of a command", () => {
+  // kills: job-no-descriptors
   it("that cannot be started for want of descriptors is a failed run, and ends nobody else", () => {
     const script = `
       const failed = withoutDescriptors(() => run("true").catch((error) => error.code));
@@ -35,6 +36,7 @@ describe("JOB-6: the process of a command", () => {
     expect(printed(script, 64)).toBe("EMFILE 0\n");
   });
 
+  // kills: job-keeper-again
   it("has a keeper, also when that could not be started the first time", () => {
     const script = `
       const keeper = new Keeper(({ code }) => console.log(code));
@@ -47,6 +49,7 @@ describe("JOB-6: the process of a command", () => {
     expect(printed(script, 64)).toBe("EMFILE\nSIGKILL\n");
   });
 
+  // kills: job-output-left-open
   it("that has left its group keeps its output open, and does not keep the worker from ending", () => {
     const startedAt = performance.now();
     expect(printed(`console.log((await run("sh", "-c", "setsid sleep 20 & env | grep HOLDFAST")).output)`)).toBe(

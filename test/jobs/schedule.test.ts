@@ -31,6 +31,7 @@ describe("JOB-7: times of a schedule", () => {
 });
 
 describe.each(STORES)("JOB-7: jobs that come again, on %s", (on) => {
+  // kills: job-schedule-moves-on
   it("are added once for each time, however many look, and one makes up for all that went by", async () => {
     await using place = new Place(on);
     const [one, two] = [await place.hands(), await place.hands()];
@@ -67,6 +68,7 @@ describe.each(STORES)("JOB-7: jobs that come again, on %s", (on) => {
     expect(await hands.turn()).toEqual([]);
   });
 
+  // kills: job-schedule-again
   it("that went by are made up for also when the name was added again meanwhile, unless the times are others", async () => {
     await using place = new Place(on);
     const hands = await place.hands();
@@ -135,6 +137,7 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
       expect(Date.parse(runAt)).toBeLessThan(now + 7_200_000);
     });
 
+  // kills: job-enqueue-locks, job-enqueue-needs
   if (on === "postgres")
     it("by anybody's statement is checked, so that none stops those who run the others", async () => {
       await using place = new Place(on);
@@ -163,6 +166,7 @@ describe.each(STORES)("JOB-1: a job added in a transaction of the caller's, on %
       ]);
     });
 
+  // kills: job-enqueue-locks, job-enqueue-needs
   if (on === "postgres")
     it("by anybody's statement has the payload that is named there, whatever it is", async () => {
       await using place = new Place(on);

@@ -189,6 +189,7 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
     expect(await jobs.wait(id, WAIT)).toMatchObject({ state: "done", attempts: 1 });
   });
 
+  // kills: job-settle-full-disk (the store was full)
   it.each([
     ["away", "E_STORE_UNAVAILABLE"],
     ["full", "E_IO"],

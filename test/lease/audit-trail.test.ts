@@ -39,6 +39,7 @@ function trailOf(chains: number, length: number) {
 }
 
 describe("the audit trail", () => {
+  // kills: follow-all
   it("AUDIT-4: following looks only into chains that have gone on", async () => {
     const { trail, pages, heads } = trailOf(50, 10);
     const stop = new AbortController();

@@ -29,6 +29,7 @@ describe.each(["file", "sqlite"])("a key handed over (%s)", (scheme) => {
     while ((await holdfast.inspect(key)).waiters.length === 0) await sleep(5);
   };
 
+  // kills: handed-and-left
   it("LOCK-12: is given back by a waiter that gave up at the same moment", async () => {
     const [a, b] = [await client("a"), await client("b")];
     const lease = await a.acquire("work");

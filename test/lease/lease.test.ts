@@ -30,6 +30,7 @@ async function lostAfter(lease: Lease): Promise<number> {
 }
 
 describe("trust in a lease", () => {
+  // kills: nearer-end
   it("LOCK-6: one that is made shorter ends sooner, also when the answer to that is lost", async () => {
     const lease = await place.holdfast.acquire("k", { ttl: "30s" });
     place.slow.set("renew", 600_000);
@@ -38,6 +39,7 @@ describe("trust in a lease", () => {
     expect(lease.signal.reason).toMatchObject({ code: "E_LOCK_EXPIRED" });
   });
 
+  // kills: stopped-trust
   it("LOCK-6: one that could not be released while it was renewed is held for as long as it is renewed", async () => {
     for (let ticks = 0; ticks < 12; ticks += 1) {
       const outer = await place.holdfast.acquire(`k${ticks}`, { ttl: "1s" });
@@ -54,6 +56,7 @@ describe("trust in a lease", () => {
     }
   });
 
+  // kills: converted-at-once
   it("LOCK-9: what is converted twice at the same time is what the last conversion has made of it", async () => {
     const lease = await place.holdfast.acquire("k", { mode: "upgradeable" });
     place.slow.set("upgrade", 50);
@@ -65,6 +68,7 @@ describe("trust in a lease", () => {
     expect(grant?.mode).toBe("read");
   });
 
+  // kills: verified-once
   it("LOCK-9: is verified by the number it has, also while it is converted", async () => {
     const lease = await place.holdfast.acquire("k", { mode: "upgradeable" });
     place.slow.set("upgrade", 50);
@@ -86,6 +90,7 @@ describe("trust in a lease", () => {
     expect(lease.state).toBe("lost");
   });
 
+  // kills: closed-endings
   it("LOCK-6: one that its workplace could not give back when it closed is told of its end", async () => {
     const outer = await place.holdfast.acquire("k", { ttl: "1s" });
     const borrowed = await place.other.borrow("k", outer.token);
@@ -123,6 +128,7 @@ describe("trust in a lease", () => {
     expect(await lostAfter(await asking)).toBeLessThanOrEqual(6_010);
   });
 
+  // kills: trust-from-sending
   it("LOCK-6: is renewed from before the renewal was sent, too", async () => {
     const lease = await place.holdfast.acquire("k", { ttl: 10_000, detached: true });
     await pass(4_000);
@@ -288,6 +294,7 @@ describe("release", () => {
     expect([lease.state, told.length]).toEqual(["released", 1]);
   });
 
+  // kills: release-under-way, release-before-close
   it("LOCK-8: asked for again while it is under way ends with it, and fails with it", async () => {
     const [lease, other] = [await place.holdfast.acquire("k"), await place.holdfast.acquire("o")];
     place.slow.set("release", 1_000);

@@ -37,6 +37,7 @@ describe("a program", () => {
     expect(outcome).toEqual([0, "", ""]);
   });
 
+  // kills: heart-keeps-program (holds nothing any more)
   it.each([
     ["holds nothing any more", `await holdfast.withLock("key", {}, () => undefined);`],
     ["still holds a lock", `await holdfast.acquire("key");`],

@@ -30,6 +30,7 @@ describe("reattach", () => {
     expect((await one.inspect("a")).state).toBe("free");
   });
 
+  // kills: reattach-detached-only
   it("LOCK-10: what a live process holds is its own, also with its token", async () => {
     const { token } = await one.acquire("a");
     expect(await codeOf(two.reattach("a", token))).toBe("E_LOCK_NOT_HELD");
@@ -45,6 +46,7 @@ describe("presenting", () => {
     expect(await codeOf(two.acquire("a/b", { wait: 0 }))).toBe("E_LOCK_CONFLICT");
   });
 
+  // kills: presented-token-checked
   it("LOCK-12: a token that holds nothing does not get ahead of the line", async () => {
     const reader = await one.acquire("a", { mode: "read" });
     const writer = one.acquire("a", { wait: "1h" });

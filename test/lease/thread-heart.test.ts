@@ -11,6 +11,7 @@ import { tryLockExclusive } from "../../src/support/kernel-lock.js";
 
 describe("a heart thread", () => {
   // Beside the sources there is no thread to start: each one fails, a moment after the first lease.
+  // kills: dead-heart-thread
   it("LOCK-5: that could not start keeps nobody from closing, nor the next one from working", async () => {
     const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
     for (let round = 0; round < 12; round += 1) {
@@ -23,6 +24,7 @@ describe("a heart thread", () => {
     rmSync(root, { recursive: true });
   });
 
+  // kills: heart-in-the-loop, heart-without-thread (cannot be started)
   it.each([
     ["breaks down", "constructor(url, options) { super(new URL('./gone.js', url), options); }"],
     ["cannot be started", "constructor() { throw new Error('no more threads'); }"],
@@ -51,6 +53,7 @@ describe("a heart thread", () => {
     rmSync(root, { recursive: true });
   });
 
+  // kills: heart-of-the-last
   it("LOCK-5: that is given to the next heart says nothing more of what it kept for the last one", async () => {
     await using scene = await stuckInOneTree();
     const { store, stuck, well } = scene;
@@ -75,6 +78,7 @@ describe("a heart thread", () => {
     expect(told.filter((each) => each.startsWith("the next"))).toEqual([]);
   });
 
+  // kills: heart-beats-apart
   it("LOCK-5: that is stuck in one tree renews what is held in others", async () => {
     await using scene = await stuckInOneTree();
     const { store, stuck, well } = scene;
@@ -105,6 +109,7 @@ describe("a heart thread", () => {
     await heart.close();
   });
 
+  // kills: heart-awake
   it("LOCK-5: stays awake between short leases, so that each of them costs no message", async () => {
     // However long the pauses take, nothing was let go for long.
     const { bootMs } = clock();

@@ -122,6 +122,7 @@ describe("waiting", () => {
     expect([left, isListening]).toEqual([[null], false]);
   });
 
+  // kills: stop-while-asking
   it("LOCK-12: a signal that aborts while it asks ends it as soon as there is an answer", async () => {
     const stop = new AbortController();
     mayHaveMissed = false;
@@ -151,6 +152,7 @@ describe("waiting", () => {
     expect([left, isListening]).toEqual([[null], false]);
   });
 
+  // kills: signal-kept
   it("LOCK-12: one listens to a signal for all that wait with it, and no longer than they do", async () => {
     const { signal } = new AbortController();
     let isFree = false;

@@ -61,6 +61,7 @@ describe("waits", () => {
     ]);
   });
 
+  // kills: waits-of-the-gone, waits-hidden-by-the-gone
   it("LOCK-12: leaves out who has lost the place, who then takes nobody's room in the answer", async () => {
     await hold("a", "b", "c");
     for (const name of ["one", "two", "three"]) await queue(name, "a");

@@ -46,6 +46,7 @@ describe("who is woken", () => {
     nextInLine(within(lineOf(tickets)), held, { now, witness: who, hasGone: () => false });
   const woken = (...about: Parameters<typeof turn>) => turn(...about).next.map((each) => each.number);
 
+  // kills: line-closed-too-soon
   it("LOCK-12: only whoever can go next, in the order of numbers", () => {
     const line = [ticket(3, [want("k")]), ticket(1, [want("k", "read")]), ticket(2, [want("k", "read")])];
     expect(woken(line)).toEqual([1, 2]);

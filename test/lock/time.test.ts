@@ -4,6 +4,7 @@ import { fc } from "../fixed-seed.js";
 import { moment } from "./samples.js";
 
 describe("what is left of a duration", () => {
+  // kills: wall-clock
   it("STALE-8: on one boot only the clock since boot counts, whatever the wall clock does", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 1e9 }), fc.integer(), (a, b, jump) => {

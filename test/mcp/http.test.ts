@@ -75,6 +75,7 @@ describe("MCP-1: over HTTP", () => {
     expect((await released)?.released).toHaveLength(1);
   });
 
+  // kills: mcp-gone
   it("a client that goes while it waits leaves the line, and leaves nothing locked", async () => {
     const [one, two] = [
       await scene.http(face.url, "one", "2026-07-28"),
@@ -91,6 +92,7 @@ describe("MCP-1: over HTTP", () => {
     expect((await one.data("lock_list")).locks).toEqual([]);
   });
 
+  // kills: mcp-given-back
   it("gives everything back when it stops", async () => {
     const library = await scene.library("user:ann");
     const one = await scene.http(face.url, "one", "2025-11-25");
@@ -102,6 +104,7 @@ describe("MCP-1: over HTTP", () => {
     expect(await library.list()).toHaveLength(0);
   });
 
+  // kills: mcp-host, mcp-origin
   it("serves only requests for this host, and of no page but its own", async () => {
     const { host, port } = new URL(face.url);
     expect(await status({})).toBe(200);

@@ -91,6 +91,7 @@ describe("MCP-1: an agent that is gone", () => {
     expect((await other.data("issue_show", { id: issue.id })).issue).toMatchObject({ state: "ready", claim: null });
   });
 
+  // kills: mcp-killed
   it("is not waited for when its server was killed", async () => {
     const [victim, other] = twoOf(agents);
     await other.data("issue_add", { title: "left behind" });

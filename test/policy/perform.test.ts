@@ -166,6 +166,7 @@ describe("POL-4: what cannot be undone", () => {
     expect(await remove(agent, token)).toBe("gone");
   });
 
+  // kills: policy-approval-first
   it("is refused before anything is locked or waited for", async () => {
     await using office = new Office();
     const [agent, ann] = [await office.enter("agent:a"), await office.enter("user:ann")];

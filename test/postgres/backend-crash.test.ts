@@ -49,6 +49,7 @@ async function killBackend(url: string): Promise<void> {
 }
 
 describe("a backend that is killed", { timeout: LIMIT }, () => {
+  // kills: outcome-of-another-life
   it("FENCE-3: a transaction is not taken for committed because another was given its number", async () => {
     const url = await newPostgresStore(server);
     const holdfast = await client(url);
@@ -74,6 +75,7 @@ describe("a backend that is killed", { timeout: LIMIT }, () => {
     await lease.release();
   });
 
+  // kills: epoch-without-life, flush-still-there
   it("STORE-6: what was seen before it was on the disk is not said to be there", async () => {
     const url = await newPostgresStore(server);
     await administer(url, "alter system set wal_writer_delay = '10s'", "select pg_reload_conf()");

@@ -56,6 +56,7 @@ afterEach(() => {
 });
 
 describe("calls that can share a statement", () => {
+  // kills: postgres-each-few
   it("go each as it comes while there are few, whatever they are for", async () => {
     const { sent, start, answerNext } = scene(doAll, 1);
     for (const name of ["a", "b", "c", "d", "e"]) start(name);
@@ -89,6 +90,7 @@ describe("calls that can share a statement", () => {
     expect(sent).toEqual(["a", "b", "c+f", "d", "e"]);
   });
 
+  // kills: postgres-each-patience
   it("wait for one that hangs no longer than a moment", async () => {
     const { sent, start } = scene();
     for (const name of ["a", "b", "c", "d"]) start(name);

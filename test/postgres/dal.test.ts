@@ -38,6 +38,7 @@ const values = (rows: ForeignRows): Promise<unknown[]> =>
   rows.read(async (sql) => (await sql.query("select v from t order by v")).map(({ v }) => v), false, LIMIT_MS);
 
 describe("FENCE-3: marks in another PostgreSQL database", { timeout: 240_000 }, () => {
+  // kills: postgres-foreign-marks
   it("a higher token on the resource, above or below it decides about a late write; one beside it does not", async () => {
     const rows = keep(await openForeignRows(await newDatabase()));
     for (const [at, [marked, isRefused]] of (
@@ -58,6 +59,7 @@ describe("FENCE-3: marks in another PostgreSQL database", { timeout: 240_000 }, 
     expect(await values(rows)).toEqual([100, 200, 300, 400, 401]);
   });
 
+  // kills: postgres-foreign-wait
   it("a successor's token waits for whoever is in the middle of a write, and so does its first read", async () => {
     const url = await newDatabase();
     const [old, next] = [keep(await openForeignRows(url)), keep(await openForeignRows(url))];

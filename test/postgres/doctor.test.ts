@@ -118,6 +118,7 @@ describe("the doctor on PostgreSQL", { timeout: 60_000 }, () => {
     ]);
   });
 
+  // kills: postgres-doctor-tokens
   it("finds kept tokens that open nothing, though the server shows no hashes, and keeps those that open something", async () => {
     const ward = await Ward.open();
     const holdfast = await openHoldfast({ store: ward.url, owner: "agent:one", heart: "loop" });

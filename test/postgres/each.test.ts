@@ -96,6 +96,7 @@ describe("takes and releases that share a step", () => {
     expect((await a.audit.verify()).ok).toBe(true);
   });
 
+  // kills: postgres-each-guard
   it("a tree whose guard another has holds up its own key alone", async () => {
     const { url, a } = await scene();
     const guard = await locking(url, `select from holdfast.trees where tree = '${MIDDLE}' for no key update`);
@@ -107,6 +108,7 @@ describe("takes and releases that share a step", () => {
     expect(await held(url)).toEqual([]);
   });
 
+  // kills: postgres-each-fenced
   it("a grant that a fenced transaction keeps is released when that is over, the others at once", async () => {
     const { url, a } = await scene();
     const leases = await Promise.all(KEYS.map((key) => a.acquire(key)));
@@ -119,6 +121,7 @@ describe("takes and releases that share a step", () => {
     expect(await held(url)).toEqual([]);
   });
 
+  // kills: postgres-each-again
   it("STORE-6: when the answer is lost each is found again by its id, and none is granted or released twice", async () => {
     const { url } = await scene();
     const proxy = await openProxy(server.control?.socket ?? "");
@@ -163,6 +166,7 @@ describe("takes and releases that share a step", () => {
     await proxy.close();
   });
 
+  // kills: postgres-each-line
   it("leaves out what is not simple, and what is not as it should be, and does the others", async () => {
     const { url } = await scene();
     const [row] = await administer<{ store: string }>(url, "select store_id::text as store from holdfast.store");

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isLostConnection, toCallersError, toHoldfastError } from "../../src/store/postgres/error-codes.js";
 
 describe("STORE-6: what the system says of a connection", () => {
+  // kills: postgres-epipe (EPIPE)
   it.each(["EPIPE", "ECONNRESET", "ETIMEDOUT"])("is a lost connection, not an answer of the server: %s", (code) => {
     const error = Object.assign(new Error(`write ${code}`), { code });
     expect(isLostConnection(error)).toBe(true);

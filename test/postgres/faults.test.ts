@@ -35,9 +35,11 @@ const WITHOUT_A_WORD = [
 const code = (error: unknown): string => (error as { code?: string }).code ?? String(error);
 
 describe("faults", PATIENTLY, () => {
+  // kills: postgres-flush
   it("PUB-3: a crash of the server between check and record of a publish leaves record and disk agreed", () =>
     crashWhile(server, "renaming"));
 
+  // kills: postgres-flush
   it("STORE-6: a crash of the server loses no grant and no entry, makes no second holder, and waiters go on waiting", async () => {
     const url = await newPostgresStore(server);
     const a = await client(url);
@@ -88,6 +90,7 @@ describe("faults", PATIENTLY, () => {
     expect((await a.audit.verify()).ok).toBe(true);
   });
 
+  // kills: postgres-epoch
   it("FENCE-1: after a restart numbers start higher than any that can have been given out", async () => {
     const url = await newPostgresStore(server);
     const a = await client(url);
@@ -174,6 +177,7 @@ describe("faults", PATIENTLY, () => {
     expect((await first?.audit.verify())?.ok).toBe(true);
   });
 
+  // kills: postgres-again
   it("STORE-6: an acquire whose answer is lost is found again by its id, not granted twice", async () => {
     const url = await newPostgresStore(server);
     const proxy = await openProxy(server.control?.socket ?? "");
@@ -230,6 +234,7 @@ describe("faults", PATIENTLY, () => {
     await proxy.close();
   });
 
+  // kills: postgres-other-store
   it("STORE-6: an empty server, or one with another store, is not taken for a free one", async () => {
     const url = await newPostgresStore(server);
     const a = await client(url);

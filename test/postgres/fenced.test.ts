@@ -120,6 +120,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
     expect(await texts()).toEqual([]);
   });
 
+  // kills: postgres-in-flight
   it("a steal never passes an in-flight fenced transaction, though the lease ran out meanwhile", async () => {
     const lease = await scene("1h", true);
     const b = await client(url, { owner: "agent:b" });
@@ -153,6 +154,7 @@ describe("FENCE-3: rows of the caller's own, in one transaction with the check",
   });
 });
 
+// kills: postgres-guarded-table
 describe("FENCE-4: guarded tables", () => {
   it("refuse a write from any client without a current write token", async () => {
     const lease = await scene();
@@ -180,6 +182,7 @@ describe("FENCE-4: guarded tables", () => {
     await writer.query(write);
   });
 
+  // kills: postgres-guarded-parts
   it("are guarded with their partitions and the tables that inherit from them", async () => {
     const lease = await scene();
     const writer = await session();

@@ -107,6 +107,7 @@ describe("a release while others wait", () => {
     expect(second.heard).toEqual([]);
   });
 
+  // kills: postgres-handed-to-nobody
   it("only tells the first when it does not listen any more: it may be gone", async () => {
     await using stage = await scene({ listens: false });
     const { url, holder, first, ticket } = stage;
@@ -123,12 +124,14 @@ describe("a release while others wait", () => {
     await expect.poll(() => first.heard, { timeout: LIMIT }).toEqual([ticket]);
   });
 
+  // kills: postgres-handed-to-the-frozen
   it("gives nothing to one that has not shown itself for a while: it may be frozen", async () => {
     await using stage = await scene({ seenMsAgo: 1_100 });
     await stage.holder.release();
     expect(await holders(stage.url)).toEqual([]);
   });
 
+  // kills: postgres-handed-unsettled
   it("gives nothing while a publish is left in the tree: who asks settles that first", async () => {
     await using stage = await scene();
     await administer(stage.url, "update holdfast.trees set publishing = 1");
@@ -136,6 +139,7 @@ describe("a release while others wait", () => {
     expect(await holders(stage.url)).toEqual([]);
   });
 
+  // kills: postgres-handed-unheard
   it("gives it once: who did not hear of it is told when it asks by its place in line", async () => {
     await using stage = await scene();
     const { url, holder, first, ticket } = stage;
@@ -148,6 +152,7 @@ describe("a release while others wait", () => {
     expect(await administer(url, since)).toEqual([{ lease_ms: 30_000, is_renewed: true }]);
   });
 
+  // kills: take-up-over
   it("gives it anew to one that did not hear of it until it was over", async () => {
     await using stage = await scene();
     const { url, holder, first, ticket } = stage;
@@ -166,6 +171,7 @@ describe("a release while others wait", () => {
     expect(chains?.told.ok).toBe(true);
   });
 
+  // kills: hand-over-dal, postgres-handed-to-the-frozen
   it("only tells the first where a grant outlives its lease: it may be frozen", async () => {
     await using stage = await scene({ profile: "dal" });
     const { url, holder, first, ticket } = stage;
@@ -188,6 +194,7 @@ describe("a release while others wait", () => {
 });
 
 describe("a line when the server's clock is set back", () => {
+  // kills: line-clock-back, line-clock-back-seen
   it("LOCK-12: is not held up by one of before that nobody knows to be there still", async () => {
     await using stage = await scene({ listens: false, seenMsAgo: -3_600_000 });
     const { url, holder, second } = stage;
@@ -196,6 +203,7 @@ describe("a line when the server's clock is set back", () => {
     expect(await holders(url)).toMatchObject([{ owner: "agent:second" }]);
   });
 
+  // kills: line-clock-back, line-clock-back-seen
   it("LOCK-12: keeps the places of those who go on asking, by the clock as it is now", async () => {
     await using stage = await scene({ listens: false, seenMsAgo: -30_000 });
     const { url, first, second, ticket } = stage;
@@ -257,6 +265,7 @@ function waitingClient() {
 }
 
 describe("a client that waits", () => {
+  // kills: postgres-handed-trust
   it("goes on with what came with the wake-up, and trusts it from its last ask on", async () => {
     const { locks, asked, request, clock, hears } = waitingClient();
     await locks.acquire(request);
@@ -269,6 +278,7 @@ describe("a client that waits", () => {
     expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: SEAL, fencingToken: 7 }] });
   });
 
+  // kills: heard-long-ago
   it("asks for what came with the wake-up when that may have been a while ago: it was frozen, perhaps", async () => {
     const { locks, asked, request, clock, hears } = waitingClient();
     await locks.acquire(request);
@@ -278,6 +288,7 @@ describe("a client that waits", () => {
     expect(asked).toEqual(["take", "take"]);
   });
 
+  // kills: postgres-handed-forged
   it("does not believe a wake-up that the server did not sign: it asks", async () => {
     const { locks, asked, request, hears } = waitingClient();
     await locks.acquire(request);
@@ -295,6 +306,7 @@ describe("a client that waits", () => {
     await expect.poll(() => asked).toEqual(["take", "take", "hand_over"]);
   });
 
+  // kills: postgres-handed-given-up
   it("gives back what it was given while it gave up", async () => {
     const url = await newStore();
     const open = (name: string) => openHoldfast({ store: url, owner: `agent:${name}`, heart: "loop" });

@@ -165,6 +165,7 @@ describe("an upgrade to an invented version 2", () => {
     return (await administer(url, column)).length === 1;
   };
 
+  // kills: postgres-upgrade-once
   it("is done by one of the clients that begin it at once, and keeps what is held", async () => {
     const url = await emptyDatabase();
     await migrateStore(url);
@@ -213,6 +214,7 @@ describe("an upgrade to an invented version 2", () => {
     expect(await hasColumn(url)).toBe(true);
   });
 
+  // kills: postgres-upgrade-whole
   it("leaves version 1 whole when it is cut off in the middle, and can be done again", async () => {
     const url = await emptyDatabase();
     await migrateStore(url);

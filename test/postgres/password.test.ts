@@ -20,6 +20,7 @@ function withPassword(url: string): string {
 }
 
 describe("the password of a store's URL", () => {
+  // kills: postgres-password
   it("is in no property, message or detail of the library", async () => {
     const url = withPassword(await newPostgresStore(server));
     await using holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });

@@ -65,6 +65,7 @@ describe.skipIf(!canPool)(`behind a pooler in transaction mode (needs ${MISSING}
     expect((await clients[0]?.audit.verify())?.ok).toBe(true);
   });
 
+  // kills: postgres-pooler
   it("LOCK-12: waiters poll, and no backend is left listening for those who are gone", async () => {
     const url = pooler.through(await newPostgresStore(server));
     const [a, b] = [await client(url), await client(url, { owner: "agent:b" })];

@@ -12,6 +12,7 @@ beforeAll(async () => {
 }, 240_000);
 
 describe("a race for a free key", () => {
+  // kills: postgres-guard
   it("LOCK-2: one gets it, the others hear of a conflict, and of nothing else", async () => {
     const url = await newPostgresStore(server);
     const clients = await Promise.all(

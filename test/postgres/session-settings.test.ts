@@ -40,6 +40,7 @@ describe("STORE-4: settings of an account", () => {
     for (const key of ["v1.2/ab", "v1.2/x"]) await (await holdfast.acquire(key)).release();
   });
 
+  // kills: postgres-few-connections
   it.skipIf(isForeign)(
     "that allow it fewer connections make calls wait for one another (needs a PostgreSQL server that the tests start)",
     async () => {
@@ -53,6 +54,7 @@ describe("STORE-4: settings of an account", () => {
 });
 
 describe("STORE-6: a client that leaves its transaction open after a step", () => {
+  // kills: postgres-silence
   it.each([
     "holdfast.acquire('{k/2}', 'agent:b')",
     "holdfast.acquire('{k/2}', 'agent:b', lock_ids => array[gen_random_uuid()::text], token => repeat('x', 43))",

@@ -34,6 +34,7 @@ async function client(owner: string) {
   return { holdfast, worktrees: await openWorktrees(holdfast, { root, threads: 0 }) };
 }
 
+// kills: postgres-told-commit
 it("AUDIT-1 TREE-5: a snapshot and a restore in place are on record, each once", async () => {
   const { holdfast, worktrees } = await client("agent:one");
   await worktrees.trees.add("told", { path: "payload" });

@@ -16,6 +16,7 @@ const queue = (name: string, keys: string) =>
 const seen = `update holdfast.tickets set offer = '{"token_hash":"secret"}',
   refreshed_ms = holdfast.now_ms() + case owner when 'agent:gone' then -2000 else 50000 end`;
 
+// kills: waits-told-twice
 it("LOCK-13: who waits is told tree by tree, in the order of the line, once, and no more than asked for", async () => {
   const url = await newPostgresStore(server);
   const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });

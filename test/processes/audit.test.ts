@@ -6,6 +6,7 @@ import { expectSoundHistory } from "./history.js";
 import { Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 describe.each(STORES)("the audit trail (%s)", SIDE_BY_SIDE, (kind) => {
+  // kills: audit-snapshot
   it("AUDIT-2: verifying a chain that grows meanwhile finds nothing wrong", async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(3);
@@ -28,6 +29,7 @@ describe.each(STORES)("the audit trail (%s)", SIDE_BY_SIDE, (kind) => {
 });
 
 describe("the audit trail on disk (file)", () => {
+  // kills: audit-chain, audit-snapshot
   it("AUDIT-2: an entry that was rewritten together with a hash of its own breaks the chain behind it", async () => {
     await using scene = new Scene("file");
     const client = await scene.start();

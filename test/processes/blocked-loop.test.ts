@@ -29,11 +29,13 @@ async function keptThroughBlock(scene: Scene, [holder, waiter]: [Client, Client]
 }
 
 describe.each(STORES)("a blocked event loop (%s)", SIDE_BY_SIDE, (kind) => {
+  // kills: heart-beside-loop
   it("LOCK-5: a lease is kept through a block of longer than it that begins in the next instruction", async () => {
     await using scene = new Scene(kind);
     await comesOff(async (time) => keptThroughBlock(scene, await scene.startTwo(), time));
   });
 
+  // kills: stall
   it("LOCK-5: a main thread that makes no progress for `maxStall` is not renewed any more", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo({ maxStall: "6s", heartbeat: "500ms" });

@@ -26,6 +26,7 @@ function fakeClock(file: string): Record<string, string> {
 
 describe.each(STORES)("wall clocks (%s)", SIDE_BY_SIDE, (kind) => {
   describe.each(["+2h", "-2h"])("%s", SIDE_BY_SIDE, (shift) => {
+    // kills: wall-clock
     it.skipIf(library === null)(
       `STALE-8: a challenger that far off does not steal a live lease (needs libfaketime)`,
       async () => {
@@ -43,6 +44,7 @@ describe.each(STORES)("wall clocks (%s)", SIDE_BY_SIDE, (kind) => {
       },
     );
 
+    // kills: wall-clock
     it.skipIf(library === null)(
       `STALE-8: a holder whose clock jumps that far keeps its lease (needs libfaketime)`,
       async () => {
@@ -62,6 +64,7 @@ describe.each(STORES)("wall clocks (%s)", SIDE_BY_SIDE, (kind) => {
       },
     );
 
+    // kills: wall-clock
     it.skipIf(library === null)(
       `STALE-8: a lease taken that far off still ends in its time (needs libfaketime)`,
       async () => {

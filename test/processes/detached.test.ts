@@ -86,6 +86,7 @@ describe.each(STORES)("detached grants (%s)", SIDE_BY_SIDE, (kind) => {
     ]);
   });
 
+  // kills: zombie
   it("LOCK-5: a process that was killed and that nobody has reaped yet is dead", async () => {
     await using scene = new Scene(kind);
     const [taker, next] = await scene.startTwo();

@@ -17,6 +17,7 @@ function isGrowing(tokens: readonly number[]): boolean {
 }
 
 describe.each(STORES)("fences (%s)", SIDE_BY_SIDE, (kind) => {
+  // kills: guard, write-transaction, fence-reservation-sqlite, fence-reservation-file
   it("FENCE-1: processes that mint at once in one tree get numbers of their own, each seeing them grow", async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(PROCESSES);

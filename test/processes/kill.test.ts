@@ -5,6 +5,7 @@ import { comesOff } from "../comes-off.js";
 import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 
 describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
+  // kills: proof-of-death, just-seen
   it("STALE-2: a killed holder's lease of 30 s is taken over by the waiter in well under a second", async () => {
     await using scene = new Scene(kind);
     const waiter = await scene.start({ owner: "agent:b" });
@@ -41,6 +42,7 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
     });
   });
 
+  // kills: just-seen-try
   it("STALE-2: whoever comes after the kill gets the lock at once, without waiting", async () => {
     await using scene = new Scene(kind);
     const [holder, next] = await scene.startTwo();
@@ -83,6 +85,7 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
     });
   });
 
+  // kills: dead-waiter
   it("LOCK-12: a killed waiter does not hold up who comes when its holder was killed too", async () => {
     await using scene = new Scene(kind);
     const next = await scene.start({ owner: "agent:next" });
@@ -105,6 +108,7 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
     });
   });
 
+  // kills: unknown-is-dead
   it("STALE-2: a missing proof of life is unknown, not dead: the lease decides", async () => {
     await using scene = new Scene(kind);
     const [holder, next] = await scene.startTwo();
@@ -130,6 +134,7 @@ describe.each(STORES)("killed processes (%s)", SIDE_BY_SIDE, (kind) => {
     expect(scene.read("result")).toBe("kept");
   });
 
+  // kills: proof-identity
   it("STALE-2: a copy in place of the proof of life proves nothing", async () => {
     await using scene = new Scene(kind);
     const [holder, next] = await scene.startTwo();

@@ -26,6 +26,7 @@ function latenessOf(sections: readonly Section[]): number {
 }
 
 describe.each(STORES)("the line (%s)", PATIENTLY, (kind) => {
+  // kills: wake-up, heirs-told
   it("LOCK-12: processes take turns, one after the other, and none has to wait for a poll", async () => {
     await using scene = new Scene(kind);
     const clients = await scene.startMany(PROCESSES);
@@ -42,6 +43,7 @@ describe.each(STORES)("the line (%s)", PATIENTLY, (kind) => {
     });
   });
 
+  // kills: order
   it("LOCK-13: two processes that want what the other holds do not wait for each other", async () => {
     await using scene = new Scene(kind);
     const [one, two] = await scene.startTwo();

@@ -88,6 +88,7 @@ async function writeAmong(
 }
 
 describe.each(STORES)("readers and a writer (%s)", PATIENTLY, (kind) => {
+  // kills: line
   it("LOCK-12: a writer is not overtaken by readers that come after it, and they go on behind it", async () => {
     await using scene = new Scene(kind);
     const readers = await scene.startMany(3);
@@ -99,6 +100,7 @@ describe.each(STORES)("readers and a writer (%s)", PATIENTLY, (kind) => {
     await comesOff(() => writeAmong(scene, readers, {}, ask, async () => lease?.release()));
   });
 
+  // kills: upgrade-holds-back (hold something else)
   it.each([
     ["readers", {}],
     ["readers that hold something else", { side: "aside" }],

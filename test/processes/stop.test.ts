@@ -8,6 +8,7 @@ import { isAfterLeaseOf, Scene, SIDE_BY_SIDE, STORES } from "./scene.js";
 const REFUSED = /^E_(LOCK_EXPIRED|FENCING_MISMATCH|LOCK_NOT_HELD)$/;
 
 describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
+  // kills: fence-check, release-own
   it("FENCE-2: a holder stopped past its lease is succeeded at its end, and commits nothing when it goes on", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo();
@@ -41,6 +42,7 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     await taken.commit(scene.file("result"), "newer");
   });
 
+  // kills: fence-check
   it("FENCE-2: when the successor has released meanwhile, the old holder still commits nothing", async () => {
     await using scene = new Scene(kind);
     const [holder, waiter] = await scene.startTwo();
@@ -58,6 +60,7 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     expect(scene.read("result")).toBe("new");
   });
 
+  // kills: expiry-check
   it("LOCK-7: a lapsed lease that nobody took commits nothing, and resumes with a new fencing token", async () => {
     await using scene = new Scene(kind);
     const holder = await scene.start();
@@ -79,6 +82,7 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     expect(scene.read("result")).toBe("resumed");
   });
 
+  // kills: renew-in-time
   it("LOCK-7: the heart does not revive what ran out while the process was stopped", async () => {
     await using scene = new Scene(kind);
     const holder = await scene.start({ heartbeat: "500ms" });
@@ -110,6 +114,7 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     expect(await scene.entries("stolen")).toEqual([]);
   });
 
+  // kills: stopped-waiter
   it("LOCK-12: a stopped waiter loses its place, and gets a new one when it goes on", async () => {
     await using scene = new Scene(kind);
     const [holder, first, second] = await scene.startThree();
@@ -133,6 +138,7 @@ describe.each(STORES)("stopped processes (%s)", SIDE_BY_SIDE, (kind) => {
     expect((await stopped).fencingToken).toBeGreaterThan(taken.fencingToken);
   });
 
+  // kills: trust-on-time, trust-margin
   it("LOCK-6: a holder that cannot renew is told before its lease is over", async () => {
     await using scene = new Scene(kind);
     const [holder, blocker, waiter] = await scene.startThree();

@@ -54,6 +54,7 @@ describe("FENCE-6: a private copy", () => {
     return changes?.paths;
   }
 
+  // kills: stage-same-time
   it("is published when a file has another content, of the same size and time", async () => {
     expect(await changesOf((copy) => write(copy, "two"))).toEqual(["~ page"]);
     expect(readFileSync(join(folder, "page"), "utf8")).toBe("two");
@@ -82,6 +83,7 @@ describe("FENCE-6: a private copy", () => {
     expect(readdirSync(dir)).toEqual(["out"]);
   });
 
+  // kills: seal-odd-names (one beside its twin)
   it.each(["a file", "a folder", "one beside its twin"])(
     "is not published with a name that is not UTF-8, and nothing of it is left: %s",
     async (what) => {

@@ -18,6 +18,7 @@ afterAll(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
+// kills: publish-begun-order, publish-begun-order-sql (postgres)
 it.each(["sqlite", "file", "postgres"] as const)(
   "PUB-2: %s: of a target the last manifests are kept, in order, also when the clock is set back before each",
   async (kind) => {

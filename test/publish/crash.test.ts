@@ -10,6 +10,7 @@ const STRIDES = { sqlite: 3, file: 13, postgres: 17 } as const;
 const STRIDES_OF_PAIRS = { sqlite: 13, file: 53, postgres: 37 } as const;
 
 describe("PUB-3: a crash leaves the old tree or the new one, and is settled before the next grant", () => {
+  // kills: publish-settle, publish-order-settled
   it.each(COURSES)("$name", async (course) => {
     await sweep(watched.base, course, STRIDES[course.kind]);
   });

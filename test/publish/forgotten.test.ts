@@ -40,6 +40,7 @@ function leaveStage(scene: Scene, name: string): void {
   writeFileSync(join(tmpOf(scene), name, "sub", "page"), "lost");
 }
 
+// kills: publish-forgotten
 it.each(["sqlite", "file"] as const)("PUB-3: %s: the next publish removes it", async (kind) => {
   const scene = await prepare(base, { kind, replaces: true });
   const client = await scene.open();
@@ -58,6 +59,7 @@ const consult = ({ dir, store }: Scene, repair: boolean) => {
   return examine(workspace, { env: { XDG_STATE_HOME: dir }, repair });
 };
 
+// kills: doctor-forgotten
 it.each(["sqlite", "file"] as const)(
   "PUB-3: %s: the doctor finds it, and removes just that when asked to",
   async (kind) => {
@@ -84,6 +86,7 @@ it.each(["sqlite", "file"] as const)(
   },
 );
 
+// kills: publish-forgotten-since-boot
 it("PUB-3: what was touched since the machine started is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });
   const client = await scene.open();
@@ -114,6 +117,7 @@ it("PUB-3: what others have there is not removed", async () => {
   removeScene(scene);
 });
 
+// kills: publish-order, publish-forgotten-on-record
 it("PUB-3: the stage of a live writer is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });
   const client = await scene.open();

@@ -40,6 +40,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     return { scene, error, hasFilled };
   }
 
+  // kills: publish-roll-forward, publish-uncertain
   it.each([-1, -2])("PUB-3: a parent that cannot be synced after the rename leaves it uncertain (%i)", async (n) => {
     const at = (await numbersOf(/^fsyncSync place/)).at(n) ?? 0;
     const { scene, error } = await attempt(at, "EIO");
@@ -57,6 +58,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     removeScene(scene);
   });
 
+  // kills: publish-second-sync
   it("PUB-3: a file whose sync failed is not synced again, also when it was changed by hand since", async () => {
     const scene = await prepare(watched.base, course);
     const client = await scene.open();
@@ -74,6 +76,7 @@ describe.each(COURSES.filter(({ kind }) => kind === "sqlite"))("$name", (course)
     removeScene(scene);
   });
 
+  // kills: publish-commit-told
   it.each([1, 2])(
     "PUB-3: a record that cannot be synced: before the rename it is undone, after it uncertain (%i)",
     async (n) => {

@@ -123,6 +123,7 @@ async function tryToStop(): Promise<Late | null> {
 }
 
 describe("FENCE-5: a publisher that comes late to its rename", () => {
+  // kills: publish-server-settle, publish-late-stage
   it("publishes nothing while somebody else has the lock, though that one has published nothing yet", async () => {
     const ours = await client();
     await publish({ holdfast: ours, key: "site" }, target, page("old"));
@@ -142,6 +143,7 @@ describe("FENCE-5: a publisher that comes late to its rename", () => {
     expect(debrisAt(target)).toEqual([]);
   });
 
+  // kills: publish-late-mark, publish-late-raise
   it("overwrites nothing that a later one has published, also when the server has forgotten that it was ever there", async () => {
     const late = await publisherStoppedBeforeTheRename();
     await administer(
@@ -158,6 +160,7 @@ describe("FENCE-5: a publisher that comes late to its rename", () => {
     expect(debrisAt(target)).toEqual([]);
   });
 
+  // kills: publish-late-mark, publish-late-raise
   it("overwrites nothing of somebody whose locks are in another database", async () => {
     const late = await publisherStoppedBeforeTheRename();
     store = await newPostgresStore(await sharedServer());

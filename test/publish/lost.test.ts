@@ -57,6 +57,7 @@ describe.each(["sqlite", "file", "postgres"] as const)("on the %s store", (kind)
     await expectNothingPublished(late, "E_LOCK_EXPIRED");
   });
 
+  // kills: publish-check, publish-server-check (postgres)
   it("PUB-1 FENCE-2: a lease that ran out between the seal and the commit, for one who does not know", async () => {
     const beforeCommit = () => scene.pass(TTL + 1_000);
     await expectNothingPublished(
@@ -65,6 +66,7 @@ describe.each(["sqlite", "file", "postgres"] as const)("on the %s store", (kind)
     );
   });
 
+  // kills: publish-check, publish-server-check (postgres)
   it("PUB-1 FENCE-5: a lock stolen between the seal and the commit", async () => {
     const beforeCommit = async () => void (await takeOver());
     await expectNothingPublished(
@@ -95,6 +97,7 @@ describe.each(["sqlite", "file", "postgres"] as const)("on the %s store", (kind)
     await expectNothingPublished(ours.borrow(KEY, old), "E_LOCK_NOT_HELD");
   });
 
+  // kills: publish-order-sql
   it("PUB-3: what the successor publishes stands, and nothing of its stage is touched by the late one", async () => {
     let late: Promise<unknown> = Promise.resolve();
     const isStaged = withResolvers();

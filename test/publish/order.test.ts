@@ -5,6 +5,7 @@ import { useWatchedFolder } from "./watched-folder.js";
 
 const watched = useWatchedFolder();
 
+// kills: publish-file-sync, publish-seal-sync, publish-commit-sync
 it.each(COURSES)("PUB-1: $name: everything is synced before the rename, both parents after it", async (course) => {
   const seen = (await operationsOf(watched.base, course)).map((call) => call.replace(/tmp\/[0-9a-f-]{36}/, "STAGE"));
   const renamed = seen.findLastIndex((call) => call === "swapSync place/STAGE" || call === "renameSync place/STAGE");

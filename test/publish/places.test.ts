@@ -54,6 +54,7 @@ describe("PUB-3: a parent that cannot be written", () => {
     return JSON.parse(stdout) as { ok: boolean; code?: string; hasFilled: boolean };
   }
 
+  // kills: publish-read-only
   it("an old tree with folders that cannot be written is removed all the same", async () => {
     const inner = join(target, "sealed", "inner");
     mkdirSync(inner, { recursive: true });
@@ -169,6 +170,7 @@ it("PUB-1: the folder for stages may go between two publishes of a process", asy
   await expectNothing();
 });
 
+// kills: publish-around-workspace, publish-own-folder
 it("PUB-1: a workspace, a folder in or around it, and one the locks are kept in are not replaced", async () => {
   mkdirSync(join(target, ".holdfast"), { recursive: true });
   for (const path of [target, join(target, ".holdfast", "board"), join(dir, "store"), dir])

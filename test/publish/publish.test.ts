@@ -106,6 +106,7 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(debrisAt(target)).toEqual([]);
   });
 
+  // kills: publish-key
   it("PUB-1: the first publish records its key; another one is refused, unless it is above", async () => {
     await publish({ holdfast: ours, key: "site/pages" }, target, treeOf("one"));
     for (const key of ["other", "site/other", "site/pages/below"])
@@ -131,6 +132,7 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(versionAt(target)).toBe("one");
   });
 
+  // kills: publish-known-manifests
   it("PUB-1: the key that another client recorded since the last look counts", async () => {
     await expect(
       publish({ holdfast: ours, key: "wrong" }, target, () => Promise.reject(new Error("no"))),
@@ -170,6 +172,7 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(debrisAt(target)).toEqual([]);
   });
 
+  // kills: publish-no-replace
   it("PUB-1: an empty folder in the target's place is exchanged, not silently replaced", async () => {
     mkdirSync(target);
     expect(await publish({ holdfast: ours, key: "site" }, target, treeOf("one"))).toMatchObject({ replaced: true });
@@ -228,6 +231,7 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(await verifyManifests(ours)).toEqual({ ok: true, targets: 1, files: 3, bad: [] });
   });
 
+  // kills: publish-own-bytes
   it("PUB-2: bytes that their owner changes as soon as they are handed over are on record as they were written", async () => {
     await publish({ holdfast: ours, key: "site" }, target, async (stage) => {
       const bytes = Buffer.alloc(1_000);
@@ -265,6 +269,7 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(await verifyManifests(ours)).toMatchObject({ ok: true, files: 2 });
   });
 
+  // kills: publish-live-writer
   it("PUB-1: two publishers under one lease follow each other, and both are on record", async () => {
     const lease = await ours.acquire("site");
     await Promise.all(["one", "two", "three"].map((version) => publish(lease, target, treeOf(version))));

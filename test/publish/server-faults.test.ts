@@ -86,6 +86,7 @@ async function startJob(ours: Holdfast): Promise<void> {
 }
 
 describe.skipIf(isForeign)("PUB-3: a COMMIT that is lost (needs a PostgreSQL server that the tests start)", () => {
+  // kills: publish-lost-commit
   it.each(["request", "answer"] as const)("with its %s: it is published, and on record once", async (what) => {
     const server = await sharedServer();
     const store = await newPostgresStore(server);
@@ -209,6 +210,7 @@ async function standInLine(ours: Holdfast, store: string): Promise<{ readonly wa
 }
 
 describe("PUB-3: what a publisher left", () => {
+  // kills: publish-elsewhere
   it("on another machine is left to those who see it, and the same path here is another target", async () => {
     const store = await newPostgresStore(await sharedServer());
     await leaveSealed(store);
@@ -266,6 +268,7 @@ describe("PUB-3: what a publisher left", () => {
     expect(await states(ours)).toEqual(["aborted"]);
   });
 
+  // kills: publish-given-back
   it("and cannot be settled: the lock is not given to anybody until it can", async () => {
     const store = await newPostgresStore(await sharedServer());
     await leaveSealed(store);

@@ -70,6 +70,7 @@ describe.each(["sqlite", "file", "postgres"])("RUN-2: runtime leases (%s)", { ti
     expect(renewed.filter((grant) => grant !== null)).toHaveLength(1);
   });
 
+  // kills: named-lease-of-a-stranger
   it("LOCK-10: a plain lock of an owner who is called like the holder is not taken over", async () => {
     const store = await urlOf(kind);
     await using holdfast = await openHoldfast({ store, owner: "user:A", heart: "loop" });

@@ -126,6 +126,7 @@ describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
     expect((await around("work")).waiters).toHaveLength(1);
   });
 
+  // kills: handed-first-lease
   it("STALE-2: what nobody took up is over after its first lease, and the next in line gets it", async () => {
     const [a, b, c] = [client("a", "work"), client("b", "work"), client("c", "work")];
     const first = await hold(a);
@@ -197,6 +198,7 @@ describe.each(["memory", "file", "sqlite"])("handing over (%s)", (scheme) => {
 describe("handing over in files, where the line is not part of the commit", () => {
   beforeEach(() => open("file"));
 
+  // kills: handed-twice
   it.each(["write", "read"] as const)(
     "LOCK-12: a place in line that a crash left holds nobody back (%s)",
     async (mode) => {

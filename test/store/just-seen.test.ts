@@ -41,6 +41,7 @@ describe("a holder that was seen a moment ago and is dead", () => {
     expect(await ask("map:a", { ...request, ticketId })).toMatchObject({ kind: "granted", ended: [{}] });
   });
 
+  // kills: refused-patiently
   it.each([
     ["its key sorts before what is held", null, null],
     ["its semaphore is wanted as a plain lock", 3, null],

@@ -54,6 +54,7 @@ describe("the clock", () => {
     },
   );
 
+  // kills: interrupted-clock
   it("STALE-8: being interrupted while it compares the clocks does not move it", () => {
     const asleepMs = 600_000;
     const startedAt = performance.now();
@@ -69,6 +70,7 @@ describe("the clock", () => {
     expect(bootMs - before).toBeGreaterThan(asleepMs + 490);
   });
 
+  // kills: clock-back
   it("STALE-8: on a machine that has slept, how coarsely the system tells its uptime does not turn it back", () => {
     const [start, sinceBoot] = [performance.now(), uptime() + 600];
     let coarseMs = 0;

@@ -62,6 +62,7 @@ describe("the names in a folder", () => {
     expect(seen()).not.toBe(before);
   });
 
+  // kills: names-tick
   it("STORE-2: a folder that changed a moment ago may have changed once more in the same tick", () => {
     writeFileSync(join(folder, "b"), "");
     const { ctimeMs: changedAt } = statSync(folder);

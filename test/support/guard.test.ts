@@ -35,6 +35,7 @@ describe("a guard", () => {
     expect(one.tryEnter()).toBe(false);
   });
 
+  // kills: guard-twice
   it("does not let the one inside in again", () => {
     const guard = open();
     expect(guard.tryEnter()).toBe(true);
@@ -56,6 +57,7 @@ describe("a guard", () => {
     expect(guard.turn?.()).toBe(guard.turn?.());
   });
 
+  // kills: guard-tried-by-all
   it("STORE-6: is tried by one of those who wait for it in a process, and entered by all of them in turn", async () => {
     const [inside, guard] = [open(), open()];
     expect(inside.tryEnter()).toBe(true);

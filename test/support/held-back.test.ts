@@ -18,6 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 describe.runIf(process.platform === "linux")("what is held while its name goes (needs Linux)", () => {
+  // kills: held-back-let-go
   it("PUB-1: is gone by name at once, takes a few descriptors whatever the tree's size, and is let go of", async () => {
     const held = new HeldBack();
     await removeTree(tree, { held });

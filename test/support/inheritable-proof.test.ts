@@ -39,6 +39,7 @@ describe("a proof of life that is inherited", () => {
     expect(life()).toBe("unknown");
   });
 
+  // kills: command-mark-in-bytes
   it.each([
     ["a plain owner", "user:joerg"],
     ["an owner in any script", "user:jörg"],
@@ -61,6 +62,7 @@ describe("a proof of life that is inherited", () => {
     proof.close();
   });
 
+  // kills: command-elsewhere
   it("STALE-2 is of unknown life where the pid of its command means nothing, and is not swept there", () => {
     const path = join(dir, newNonce());
     const named = (pid_namespace: string) => {
@@ -74,6 +76,7 @@ describe("a proof of life that is inherited", () => {
     expect(named(pidNamespace())).toEqual(["dead", false]);
   });
 
+  // kills: command-unread
   it("STALE-2 is of unknown life to one who has no descriptor left to look at its command", async () => {
     const proof = openInheritableProof(dir, newNonce(), {});
     const heir = spawn("sleep", ["1000"], { stdio: "ignore" });
@@ -99,6 +102,7 @@ describe("a proof of life that is inherited", () => {
     expect(found).toEqual(["alive", "unknown"]);
   });
 
+  // kills: heirs-unseen
   it("RUN-1 counts as inherited while its maker has no descriptor left to look", () => {
     const program = `
       import { spawn } from "node:child_process";

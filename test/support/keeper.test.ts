@@ -17,6 +17,7 @@ let group: number;
 afterEach(() => signalGroup({ pid: group }, "SIGKILL"));
 
 // Elsewhere the system does not show what a process was started with.
+// kills: keeper-expects (before it could tell)
 it.each(process.platform === "linux" ? CASES : CASES.slice(1))(
   "JOB-6 BOARD-4: the command of a maker that was killed $what ends",
   async ({ when }) => {

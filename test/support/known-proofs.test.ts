@@ -32,6 +32,7 @@ describe("proofs kept open", () => {
     expect([lifeOf(process), lifeOf(process)]).toEqual(["dead", "dead"]);
   });
 
+  // kills: known-proof
   it("STALE-2: one that was given up proves nothing, though its file is still open here", () => {
     const proof = prove();
     expect(lifeOf(proof)).toBe("alive");

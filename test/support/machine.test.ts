@@ -15,6 +15,7 @@ describe("STALE-2: the life of a process, by pid and start time", () => {
     expect(lifeOfProcess({ pid: NOBODY, ...here })).toBe("dead");
   });
 
+  // kills: hidden-is-not-dead
   it("is unknown where the pid means something else, and where the process is hidden", () => {
     expect(lifeOfProcess({ pid: NOBODY, ...here, pidNamespace: "pid:[1]" })).toBe("unknown");
     vi.spyOn(process, "kill").mockImplementation(() => {

@@ -34,6 +34,7 @@ it("removes folders with many files; a link goes, and not what it leads to", asy
   expect(readdirSync(join(base, "kept"))).toEqual(["file"]);
 });
 
+// kills: remove-odd-names
 it.runIf(process.platform === "linux")(
   "removes what has a name that is not UTF-8, and all that is in it (needs Linux)",
   async () => {

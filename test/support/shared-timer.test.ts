@@ -26,6 +26,7 @@ async function untilTold(...all: readonly Told[]): Promise<void> {
 }
 
 describe("a timer for many moments", () => {
+  // kills: endings-go-on
   it("LOCK-6: each is told when its own time is up, in whatever order they came", async () => {
     const endings = new SharedTimer();
     const all = [60, 20, 90, 40].map((ms) => new Told(ms));
@@ -75,6 +76,7 @@ describe("a timer for many moments", () => {
     expect(second.toldAt).toBeNull();
   });
 
+  // kills: looks-at-once
   it("LOCK-12: of very many at once each is told, and the program gets on in between", async () => {
     const timer = new SharedTimer();
     const all = Array.from({ length: 200 }, () => new Told(5));

@@ -55,6 +55,7 @@ describe("CLI-3: kept tokens", () => {
     expect(files.find("a")).toEqual([]);
   });
 
+  // kills: token-of-another-user
   it.skipIf(process.getuid?.() !== 0)("of another user are nobody's here, not even root's (needs root)", () => {
     const files = open();
     files.keep(["a"], "hf_1", new Date());

@@ -35,6 +35,7 @@ function writeIndex(objects: number, most: number): void {
 }
 
 describe("TREE-7: the index of a pack", () => {
+  // kills: tree-index-runs
   it.each([
     [0, 16],
     [15, 16],
@@ -136,6 +137,7 @@ describe("TREE-8: the steps of a restore in place", () => {
   });
 });
 
+// kills: tree-replaced-links
 it("TREE-8: hard links come back in place when the file they lead to does", { timeout: 300_000 }, async () => {
   const scene = await openScene();
   try {

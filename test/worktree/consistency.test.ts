@@ -88,6 +88,7 @@ describe("TREE-4: a snapshot is quiesced, or says that it is not", () => {
     expect((await scene.worktrees.take("main")).consistency_level).toBe("quiesced");
   });
 
+  // kills: read-again-waits
   it.each([
     ["a pipe", "mkfifo"],
     ["a link", "ln -s /etc/passwd"],
@@ -99,6 +100,7 @@ describe("TREE-4: a snapshot is quiesced, or says that it is not", () => {
     expect(takeReplacing(scene.root, last, make)).toBe("E_CONSISTENCY_UNAVAILABLE");
   });
 
+  // kills: snapshot-second-walk
   it.each([
     ["a file is added", () => writeFileSync(join(scene.payload, "d3/new"), "new")],
     ["a file is removed", () => rmSync(join(scene.payload, "d0/f0"), { force: true })],
@@ -253,6 +255,7 @@ describe("TREE-1: shared worktrees", () => {
 });
 
 describe("TREE-8: a restore in place never removes what it has not saved", () => {
+  // kills: restore-unsaved
   it("what appears meanwhile is put aside and named", async () => {
     scene = await openScene();
     scene.write({ "gone/later": "one", file: "one" });

@@ -8,6 +8,7 @@ import { openWorktrees } from "../../src/worktree/index.js";
 import { faults } from "../fixtures/fault-injection.mjs";
 import { openScene } from "./scene.js";
 
+// kills: tree-format-torn
 it("TREE-1: whoever is killed while it makes the folders leaves a workspace that can be used", async () => {
   faults.skipSyncs();
   let points = 0;
@@ -48,6 +49,7 @@ it("TREE-1: a worktree that is refused leaves no folder behind, least of all in 
   rmSync(root, { recursive: true });
 });
 
+// kills: tree-name-of-another
 it("TREE-1: a worktree has no name that a file of another one has: a restore of both in place works", async () => {
   const scene = await openScene();
   try {
@@ -70,6 +72,7 @@ it("TREE-1: a worktree has no name that a file of another one has: a restore of 
   }
 });
 
+// kills: tree-added-meanwhile
 it("TREE-8: a restore leaves a worktree alone that was added meanwhile under its name, or around its folder", async () => {
   const scene = await openScene();
   try {
@@ -98,6 +101,7 @@ it("TREE-8: a restore leaves a worktree alone that was added meanwhile under its
   }
 });
 
+// kills: two-dots
 it("TREE-1: a worktree whose folder begins with two dots lies in the workspace, and goes with it", async () => {
   const scene = await openScene();
   const copy = `${scene.root}-copy`;

@@ -40,6 +40,7 @@ describe("TREE-9: gc", () => {
     expect(existsSync(join(root, ".holdfast/snapshots/taken", theirs.snapshot_id))).toBe(false);
   });
 
+  // kills: tree-removed-origin, tree-chain-kept
   it("TREE-10 what other worktrees come from stays, and one whose origin was removed goes on without it", async () => {
     scene = await openScene();
     const { worktrees, root } = scene;
@@ -60,6 +61,7 @@ describe("TREE-9: gc", () => {
     expect(await worktrees.check()).toEqual([]);
   });
 
+  // kills: tree-listed-by-calendar
   it("TREE-10 none is listed before the one it comes from, nor taken out after it, however the clock is set", async () => {
     scene = await openScene();
     const { worktrees } = scene;
@@ -73,6 +75,7 @@ describe("TREE-9: gc", () => {
     expect(onlyOf("main", worktrees.list())).toEqual(taken.reverse());
   });
 
+  // kills: snapshot-pin
   it("removes nothing while a snapshot runs, and waits for it when asked to", async () => {
     scene = await openScene();
     scene.write(Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`d${at % 9}/f${at}`, `content ${at}`])));
@@ -90,6 +93,7 @@ describe("TREE-9: gc", () => {
     expect(await worktrees.verify(taken.snapshot_id)).toMatchObject({ ok: true });
   });
 
+  // kills: tree-gc-turns
   it("a gc that waits long lets others in meanwhile", async () => {
     scene = await openScene();
     const layout = layoutOf(scene.root);
@@ -104,6 +108,7 @@ describe("TREE-9: gc", () => {
     (await waiting)[Symbol.dispose]();
   });
 
+  // kills: gc-large-named
   it("frees large files of a removed snapshot beside what others use, also those that no index names", async () => {
     scene = await openScene();
     const { worktrees, root } = scene;
@@ -150,6 +155,7 @@ describe("TREE-9: gc", () => {
     expect(second.parent_id).toBe(first?.snapshot_id);
   });
 
+  // kills: restore-intent-of-copy
   it("TREE-10 repair of a copied workspace removes nothing of a restore that runs in the original", async () => {
     scene = await openScene();
     const { worktrees, root, payload } = scene;

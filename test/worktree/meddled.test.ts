@@ -67,6 +67,7 @@ describe("TREE-8: a restore in place that was killed, and a payload that changed
     ),
   );
 
+  // kills: restore-way
   it("nothing is done through a link that leads out of the payload", { timeout: 60_000 }, () =>
     afterMeddling(
       (payload, root) => {
@@ -103,6 +104,7 @@ describe("TREE-8: a restore in place that was killed, and a payload that changed
 });
 
 describe("TREE-8: a step of a restore in place", () => {
+  // kills: restore-mode-of-link
   it("sets the mode of a file, and not of what a link leads to", () => {
     const { root } = scene.stage.scene;
     const payload = join(root, "stepped");

@@ -96,6 +96,7 @@ describe("TREE-7: everything comes back", () => {
     },
   );
 
+  // kills: link-to-left-out
   it("a best_effort snapshot of a file with two names comes back, also when the first could not be read", async () => {
     const { worktrees, payload, root } = scene;
     scene.write(Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`f${String(at).padStart(3, "0")}`, ""])));
@@ -134,6 +135,7 @@ describe("TREE-7: everything comes back", () => {
     ).toEqual(["deep"]);
   });
 
+  // kills: tree-marks
   it("the marks of publishes are neither saved nor brought back: a publisher who was overtaken stays so", async () => {
     const { worktrees, payload } = scene;
     const target = join(payload, "sites", "shop");

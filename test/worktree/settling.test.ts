@@ -19,10 +19,12 @@ describe("TREE-8: a restore in place that was killed half way", () => {
     expect(await killSettling(scene, "settle", (calls) => [lastPut(calls)])).toBe(1);
   });
 
+  // kills: tree-revert-note
   it("is undone by --revert, also when that is killed and asked for again", { timeout: 300_000 }, async () => {
     expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);
   });
 
+  // kills: tree-revert-done
   it("is undone once, also when --revert is killed while it tidies up", { timeout: 300_000 }, async () => {
     const tidying = (calls: readonly string[]): readonly number[] => [
       1 + calls.findLastIndex((call) => /^rmSync .*applied$/.test(call)),
@@ -30,12 +32,14 @@ describe("TREE-8: a restore in place that was killed half way", () => {
     expect(await killSettling(scene, "revert", tidying)).toBe(1);
   });
 
+  // kills: tree-restore-told-once
   it("is on record once, also when it is killed before it knows", { timeout: 300_000 }, async () => {
     const marks = (calls: readonly string[]): readonly number[] => [firstMark(calls)];
     expect(scene.calls.settle[firstMark(scene.calls.settle) - 1]).toMatch(/^openSync .*applied\.new/);
     expect(await killSettling(scene, "settle", marks)).toBe(1);
   });
 
+  // kills: tree-place-inside
   it("is settled in a copy of the workspace without a touch of the original", { timeout: 300_000 }, async () => {
     const root = await scene.newRoot();
     const copy = copyOf(root, "copy");

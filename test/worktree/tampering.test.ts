@@ -85,6 +85,7 @@ describe("TREE-10: what doctor asks", () => {
     ]);
   });
 
+  // kills: tree-live-restore, tree-live-revert
   it("leaves a restore in place alone whose process lives", async () => {
     mkdirSync(join(base, "restores/main"));
     const mark = tryMark(join(base, "restores/main.mark"));
@@ -100,6 +101,7 @@ describe("TREE-10: what doctor asks", () => {
 });
 
 describe("TREE-5: partial snapshots", () => {
+  // kills: snapshot-ready (does not fit)
   it.each([
     ["without .READY", (folder: string) => rmSync(join(folder, ".READY"), { force: true })],
     ["with a .READY that does not fit", (folder: string) => tamper(join(folder, ".READY"))],
@@ -122,6 +124,7 @@ describe("TREE-5: partial snapshots", () => {
 });
 
 describe("TREE-7: a crafted store", () => {
+  // kills: restore-path
   it.each([
     '["f","../out",420,0,0,"HASH"]',
     '["f","/etc/x",420,0,0,"HASH"]',
@@ -136,6 +139,7 @@ describe("TREE-7: a crafted store", () => {
     expect(() => parseEntry(line.replace("HASH", "0".repeat(64)))).toThrow(HoldfastError);
   });
 
+  // kills: restore-through-links (symbolic link)
   it.each([
     [
       "writes through a symbolic link",

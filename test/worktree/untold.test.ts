@@ -37,6 +37,7 @@ describe("TREE-5: a snapshot that was published and not told of", () => {
   const told = async (holdfast: Holdfast): Promise<unknown[]> =>
     (await holdfast.audit.list({ event: "snapshot" })).map(({ details }) => details.snapshot_id);
 
+  // kills: tree-late-entry
   it("is told of by the next snapshot, once, as late; gc does not lose it", { timeout: 300_000 }, () =>
     comeNext(async (worktrees, holdfast, id) => {
       await worktrees.gc();
@@ -50,6 +51,7 @@ describe("TREE-5: a snapshot that was published and not told of", () => {
     }),
   );
 
+  // kills: tree-late-entry
   it("is told of by doctor --repair", { timeout: 300_000 }, () =>
     comeNext(async (worktrees, _holdfast, id) => {
       expect(await worktrees.check()).toMatchObject([{ kind: "orphan", path: expect.stringContaining(id) }]);

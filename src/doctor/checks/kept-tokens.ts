@@ -22,6 +22,7 @@ export const keptTokens: Check = {
     for (const kept of allTokens(patient.env, patient.workspace.where)) {
       if (now - Date.parse(kept.created_at) < ON_ITS_WAY_MS) continue;
       const opens = hashLeaseToken(kept.lease_token);
+      // mutant: postgres-doctor-tokens: inspect(kept.resource as Key, [opens]); → inspect(kept.resource as Key);
       const { grants } = await store.reader.inspect(kept.resource as Key, [opens]);
       if (!grants.some(({ tokenHash }) => tokenHash === opens)) orphans.push(kept);
     }

@@ -34,6 +34,7 @@ export const leftPublishes: Check = {
             },
       );
     }
+    // mutant: doctor-forgotten: } of forgottenIn(store)) → } of store.url === "" ? forgottenIn(store) : [])
     for await (const { target, stage } of forgottenIn(store))
       found.push({
         code: "STAGE_LEFT",

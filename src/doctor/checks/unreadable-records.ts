@@ -37,6 +37,7 @@ function broken({ resource, why }: UnreadableGrant, living: number | null): Diag
       message: `${message}; whether its holder lives is not known`,
       next: ["Find out whose it is; then an administrator of the database deletes its row in holdfast.grants."],
     };
+  // mutant: doctor-evicts: if (living > 0) → if (living < 0)
   if (living > 0)
     return {
       code: "RECORD_UNREADABLE",

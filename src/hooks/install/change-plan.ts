@@ -101,7 +101,9 @@ export class ChangePlan {
    */
   async apply(): Promise<void> {
     if (this.#changed.length === 0) return;
+    // mutant: hook-install-guard: underGuard(join(this.#root, HOME, "installed.guard") → (async (_path, body) => body())(underGuard
     await underGuard(join(this.#root, HOME, "installed.guard"), () => {
+      // mutant: hook-install-meanwhile: if (readText(path) !== before) → if (false as boolean)
       for (const { path, before } of this.#changed) if (readText(path) !== before) throw changedMeanwhile(path);
       this.#writeKept();
       for (const file of this.#changed) replace(file);
@@ -110,6 +112,7 @@ export class ChangePlan {
 
   /** What others have installed since this was planned stays. */
   #writeKept(): void {
+    // mutant: hook-install-at-once: const all = readKept(this.#root); → const all = this.#kept;
     const all = readKept(this.#root);
     for (const { path } of this.#changed) {
       const name = this.#nameOf(path);

@@ -33,6 +33,7 @@ export function readKept(root: string): Map<string, Kept> {
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} was written by a newer version of holdfast`, {
       details: { path },
     });
+  // mutant: hook-install-torn: throw corrupt(path); → return corrupt(path) && new Map();
   if (!isFields(record) || !isFields(record.files) || !Object.values(record.files).every(isKept)) throw corrupt(path);
   return new Map(Object.entries(record.files as Record<string, Kept>));
 }

@@ -38,6 +38,7 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
     const around = folders.at(-1) ?? null;
     const folder = leads.reduce(movedTo, around);
     const below = writtenBelow(name, operands);
+    // mutant: hook-find-all: ), ...takenAwayWhole(name, operands)] → ), ...takenAwayWhole("", operands)]
     const takenAway = [...takenAwayBy(name, operands), ...takenAwayWhole(name, operands)];
     for (const word of [...command.written, ...writtenBy(name, operands, command.document), ...below]) {
       const { paths, isCoarse } = filesOf(word, command.written.includes(word) ? around : folder);

@@ -71,6 +71,7 @@ function writtenByXargs(operands: readonly Word[]): readonly Word[] {
   const mark = valuesOf(options, "I", "replace")[0]?.text;
   const isPlaced = mark !== undefined || options.some(({ text }) => text === "-i");
   const { words } = withoutPrefixes(operands.slice(begin));
+  // mutant: hook-xargs: , GIVEN], mark ?? GIVEN.text, [HERE]) → , GIVEN], mark ?? GIVEN.text, [])
   return writtenWith(isPlaced ? words : [...words, GIVEN], mark ?? GIVEN.text, [HERE]);
 }
 

@@ -115,8 +115,10 @@ class Scanner {
     if (sign === "(") this.#depth++;
     if (sign === ")") this.#depth = Math.max(0, this.#depth - 1);
     const isPipe = sign === "|" || sign === "|&";
+    // mutant: hook-pipeline: if (isPipe) this.#current.isPiped = true; →
     if (isPipe) this.#current.isPiped = true;
     this.#finish(isPipe);
+    // mutant: hook-background: === "&") this.#sendToBackground(); → .length > 1) this.#sendToBackground();
     if (sign === "&") this.#sendToBackground();
     if ([";", ";;", "&", "("].includes(sign)) this.#lists[this.#depth] = this.#done.length;
     return true;
@@ -217,6 +219,7 @@ class Scanner {
     if (char === "`") this.#backquoted();
     else if (char === "$" && this.#line[this.#at] === "(") {
       const isArithmetic = this.#line[this.#at + 1] === "(";
+      // mutant: hook-substitution: (isArithmetic || this.#depth >= DEEPEST) → (isArithmetic || DEEPEST > 0)
       if (isArithmetic || this.#depth >= DEEPEST) this.#skipParentheses();
       else this.#substitution();
     }

@@ -24,6 +24,7 @@ export function watchGroup(child: ChildProcess, signal: AbortSignal, guard: Guar
   const isOver = (killedBy: NodeJS.Signals | null): void => {
     clearTimeout(killing);
     signal.removeEventListener("abort", stop);
+    // mutant: job-group: signalGroup(child, "SIGKILL"); →
     signalGroup(child, "SIGKILL");
     if (child.pid !== undefined) guard.over(child.pid, killedBy);
   };

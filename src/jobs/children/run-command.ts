@@ -72,6 +72,7 @@ export function runCommand(
       };
       const giveUp = (): void => {
         // It may go on printing, but keeps no worker from ending.
+        // mutant: job-output-left-open: for (const stream of streams) stream.unref(); →
         for (const stream of streams) stream.unref();
         settle();
       };
@@ -84,6 +85,7 @@ export function runCommand(
 
 /** None when there was no descriptor left to start it with. A pipe from a child is a socket. */
 function outputOf({ stdout, stderr }: ChildProcess): Socket[] {
+  // mutant: job-no-descriptors: , stderr].filter((stream) => stream instanceof Socket); → , stderr] as Socket[];
   return [stdout, stderr].filter((stream) => stream instanceof Socket);
 }
 

@@ -37,6 +37,7 @@ export function runInChild(
         detached: true,
         serialization: "advanced",
         stdio: ["ignore", "inherit", "inherit", "ipc"],
+        // mutant: module-in-a-run: jobEnvironment(job.id), ... → process.env, ...jobEnvironment(job.id), ...
         env: { ...jobEnvironment(job.id), ...mark },
       }),
     );

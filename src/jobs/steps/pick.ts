@@ -63,6 +63,7 @@ function isBefore(one: Flow, other: Flow): boolean {
 /** Of all flows of a project, which were served for the same time. */
 function* firstIn(name: string, { classes, needs }: MayRun): Script<JobRow | null> {
   const project = yield* projectOf(name);
+  // mutant: job-cap: if (!hasRoom(project)) return null; →
   if (!hasRoom(project)) return null;
   const flows = yield* rows<Flow>("SELECT * FROM job_flows WHERE project = ?1 AND state = 'ready'", name);
   const kinds = hasRoomForMaps(project) ? [0, 1] : [0];
@@ -75,6 +76,7 @@ function* firstIn(name: string, { classes, needs }: MayRun): Script<JobRow | nul
         flow.flow,
         isMap,
       );
+      // mutant: job-priority: null || goesBefore(job, first) → null && goesBefore(job, job) === false
       if (job !== undefined && (first === null || goesBefore(job, first))) first = job;
     }
   }

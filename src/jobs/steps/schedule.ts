@@ -40,6 +40,7 @@ export function* addSchedule(row: NewRow, party: Party, now: StepTime): Script<J
       ? undefined
       : yield* one<JobRow>("SELECT * FROM jobs WHERE unique_key = ?1 AND state = 'scheduled'", unique);
   if (there !== undefined) yield* rows("DELETE FROM jobs WHERE job = ?1", there.job);
+  // mutant: job-schedule-again: (there, row, now) ? there.run_at : first → (there, row, now) ? first : first
   const runAt = there !== undefined && isOwedIn(there, row, now) ? there.run_at : first;
   const schedule = yield* insertJob({ ...row, unique_key: unique, run_at: runAt, state: "scheduled" });
   if (there !== undefined) yield* tell(party, there.job, null, { change: "replaced", by: schedule.job });
@@ -84,6 +85,7 @@ function* tick(schedule: JobRow, party: Party, now: StepTime): Script<void> {
     yield* tell(party, job.job, null, { change: "added", kind: job.kind, project: job.project, schedule: id });
   } else yield* tell(party, id, null, { change: "left out", time, because_of: busy.job });
   const next = nextTime(schedule.cron ?? "", schedule.time_zone, now.wallMs);
+  // mutant: job-schedule-moves-on: yield* rows("UPDATE jobs SET run_at = ?1 WHERE job = ?2", next, id); → return;
   if (next !== null) yield* rows("UPDATE jobs SET run_at = ?1 WHERE job = ?2", next, id);
   else yield* rows("UPDATE jobs SET state = 'done', ended_at = ?1 WHERE job = ?2", Math.floor(now.wallMs), id);
 }

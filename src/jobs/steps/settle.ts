@@ -26,6 +26,7 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
     yield* tell(party, job, fence, { change: "came too late", ending: ending.kind });
     return false;
   }
+  // mutant: job-locks-at-settle: if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) }; →
   if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) };
   if (body !== undefined) yield { ask: "caller", body };
   return yield* endRun(job, fence, ending, party);

@@ -35,6 +35,7 @@ export interface JobError {
 }
 
 /** A slot is known by its job *and* the number of the run. */
+// mutant: job-slot-number: OF_THIS_RUN = "job = ?1 AND fence = ?2" → OF_THIS_RUN = "job = ?1 AND ?2 = ?2"
 export const OF_THIS_RUN = "job = ?1 AND fence = ?2";
 
 const FIRST_RETRY_MS = 1_000;

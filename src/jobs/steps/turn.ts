@@ -99,6 +99,7 @@ export function* signOff(worker: string): Script<void> {
 function* takeBackExpired({ party, worker, inHand }: TurnOf, now: StepTime): Script<number> {
   const most = MOST_TAKEN_BACK + inHand.length;
   const lapsed = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, most);
+  // mutant: takes-back-its-own: || !inHand.includes(Number(slot.job)) → || inHand.includes(Number(slot.job))
   const slots = lapsed.filter((slot) => slot.worker !== worker || !inHand.includes(Number(slot.job)));
   for (const slot of slots.slice(0, MOST_TAKEN_BACK)) yield* takeBack(slot, party);
   return Math.min(slots.length, MOST_TAKEN_BACK);

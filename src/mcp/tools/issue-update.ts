@@ -49,6 +49,7 @@ async function change(
   const closes = state === "done" || state === "rejected";
   const sendsBack = token !== undefined && state !== undefined && SENT_BACK.includes(state);
   if (!closes && !sendsBack) return board.update(id, { ...patch, ...(state === undefined ? {} : { state }) }, claim);
+  // mutant: board-end-in-one-step: { ...claim, patch }; → { ...claim, patch }; await board.update(id, patch, claim);
   const end = { ...claim, patch };
   const issue = closes ? await board.close(id, { state, ...end }) : await board.release(id, { state, ...end });
   holdings.forgetClaim(id);

@@ -41,6 +41,7 @@ export const lockAcquire = defineTool({
         mode,
         wait: wait * 1_000,
         ttl: ttl * 1_000,
+        // mutant: mcp-killed: pid: process.pid, → detached: true,
         pid: process.pid,
         signal: call.signal,
         within: await call.run.holdings.presented(),

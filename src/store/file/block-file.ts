@@ -149,6 +149,7 @@ export class BlockFile<T> {
 
   /** Once the new file is in place nothing that fails here may undo that: it is opened when it is next read. */
   #replace(bytes: Buffer, durable: boolean): void {
+    // mutant: block-mark: if (this.#fd >= 0 && this.#size > 0 && this.#isMarked) writeFully(this.#fd, BLANK, this.#size - 1) → void BLANK
     if (this.#fd >= 0 && this.#size > 0 && this.#isMarked) writeFully(this.#fd, BLANK, this.#size - 1);
     replaceFile(this.path, bytes, durable);
     try {
@@ -185,6 +186,7 @@ export class BlockFile<T> {
     }
     this.#fd = openUnnoted(this.path);
     // Of the file that was opened: the name may stand for another by now, and numbers of files are used again.
+    // mutant: block-opened: } = fstatSync(this.#fd); → } = { ...fstatSync(this.#fd), ino: named.ino };
     const { ino, dev, size } = fstatSync(this.#fd);
     this.#inode = ino;
     this.#device = dev;

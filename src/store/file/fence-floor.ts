@@ -58,6 +58,7 @@ export class FenceFloor {
   #raise(now: Instant, size: number): number {
     const known = this.#read();
     if (isHighEnough(known, now, size)) return startUnder(known, now);
+    // mutant: floor-on-disk: known.boot_id === now.bootId ? known.from : known.to; → known.from;
     const from = known === null ? Math.floor(now.wallMs) : known.boot_id === now.bootId ? known.from : known.to;
     const start = Math.max(from, Math.floor(now.wallMs));
     this.#file.write({ boot_id: now.bootId, from, to: start + size + AHEAD }, true);

@@ -111,6 +111,7 @@ export function joined(kept: Found, filed: Found | null): Found {
   if (filed === null) return kept;
   const isKept = ({ lockId }: Grant): boolean => kept.grants.some((grant) => grant.lockId === lockId);
   return {
+    // mutant: kept-in-both: ...filed.grants.filter((grant) => !isKept(grant)) → ...filed.grants
     grants: [...kept.grants, ...filed.grants.filter((grant) => !isKept(grant))],
     unreadable: [...kept.unreadable, ...filed.unreadable],
     strange: [...kept.strange, ...filed.strange],
@@ -156,6 +157,7 @@ export function place({ record, kept, filed }: Places, images: readonly NodeImag
     kept: [...staying, ...inside].flatMap(({ grants }) => grants),
     decoded: decodedOf(kept, staying, inside),
     filed: moved,
+    // mutant: kept-moved: .max(0, record.below - had) + grantsIn(moved), → .max(0, record.below - had),
     below: Math.max(0, record.below - had) + grantsIn(moved),
   };
 }
@@ -193,6 +195,7 @@ function isKeyWithin(resource: string, tree: Key): boolean {
 }
 
 function isLight(image: NodeImage, room: number): boolean {
+  // mutant: kept-detached: !== null && !image.decoded.some(({ detached }) => detached) && → !== null &&
   return image.decoded !== null && !image.decoded.some(({ detached }) => detached) && weightOf([image]) <= room;
 }
 

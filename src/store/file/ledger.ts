@@ -128,6 +128,7 @@ export class FileLedger implements Ledger {
       durable,
     );
     const outstanding = steps.filter(({ tree }) => !tree.takeOver());
+    // mutant: file-decision-kept: === 0) this.#decisions.forget(id); → >= 0) this.#decisions.forget(id);
     if (outstanding.length === 0) this.#decisions.forget(id);
   }
 
@@ -161,6 +162,7 @@ export class FileLedger implements Ledger {
   #closeOldest(): void {
     while (this.#trees.size > OPEN_TREES) {
       let oldest: FileTree | null = null;
+      // mutant: tree-closed-in-use: if (tree.users === 0 && → if (
       for (const tree of this.#trees.values())
         if (tree.users === 0 && tree.lastStep < (oldest?.lastStep ?? Number.POSITIVE_INFINITY)) oldest = tree;
       if (oldest === null) return;

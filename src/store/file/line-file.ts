@@ -92,6 +92,7 @@ export class LineFile implements Line {
     const next = (): IteratorResult<Ticket> => {
       for (at = this.#placeFrom(at); at >= 0; at = this.#placeFrom(at)) {
         const ticket = this.#ticketAt(at);
+        // mutant: place-out-of-turn: || (last !== null && byNumber(last, ticket) >= 0)) continue; → ) continue;
         if (ticket === null || (last !== null && byNumber(last, ticket) >= 0)) continue;
         last = ticket;
         return { done: false, value: ticket };
@@ -123,6 +124,7 @@ export class LineFile implements Line {
   }
 
   #giveUp(ticketId: string): void {
+    // mutant: place-twice: at >= 0; at = this.#placeOf(ticketId, at)) { → at >= 0; at = -1) {
     for (let at = this.#placeOf(ticketId, 0); at >= 0; at = this.#placeOf(ticketId, at)) {
       BLANK.copy(this.#bytes, at);
       this.#tickets.delete(at);
@@ -134,6 +136,7 @@ export class LineFile implements Line {
   #update(ticket: Ticket): void {
     const text = textOf(ticket);
     const at = this.#wholePlaceOf(ticket.ticketId);
+    // mutant: place-hides-others: = at >= 0 && this.#ticketAt(at)?.number === ticket.number; → = at >= 0;
     const isKept = at >= 0 && this.#ticketAt(at)?.number === ticket.number;
     const room = isKept ? this.#bytes.indexOf(NEWLINE, at) - at : 0;
     if (Buffer.byteLength(text) <= room) {
@@ -176,6 +179,7 @@ export class LineFile implements Line {
     const start = first < 0 ? this.#end : first;
     if (start > Math.max(SHORT, this.#end - start))
       this.#overwrite(Buffer.from(this.#bytes.subarray(start, this.#end)));
+    // mutant: line-behind-one-who-stays: else if (hasDoubled(endedAt, this.#end)) this.#closeUp(); →
     else if (hasDoubled(endedAt, this.#end)) this.#closeUp();
   }
 
@@ -236,6 +240,7 @@ export class LineFile implements Line {
   /** A crash can leave a piece of it before it. */
   #wholePlaceOf(ticketId: string): number {
     let at = this.#placeOf(ticketId, 0);
+    // mutant: place-behind-its-piece: while (at >= 0 && this.#ticketAt(at) === null) → while (at < -1)
     while (at >= 0 && this.#ticketAt(at) === null) at = this.#placeOf(ticketId, at);
     return at;
   }
@@ -267,6 +272,7 @@ export class LineFile implements Line {
 
   /** Somebody may have taken the file away. */
   #open(): void {
+    // mutant: line-kept-elsewhere: !isNamed(this.#fd, this.path)) this.close(); → this.#fd < 0) this.close();
     if (this.#fd >= 0 && !this.#name.holds && !isNamed(this.#fd, this.path)) this.close();
     if (this.#fd < 0) {
       closeSync(openSync(this.path, "a"));
@@ -314,6 +320,7 @@ function parsePlace(text: string): Ticket | null {
   try {
     const stored: unknown = JSON.parse(text);
     const ticket = decodeTicket(stored);
+    // mutant: place-of-two-pieces: .end === ticket.ticketId ? ticket : null; → .end === undefined ? null : ticket;
     return (stored as { end?: unknown }).end === ticket.ticketId ? ticket : null;
   } catch {
     return null;

@@ -30,6 +30,7 @@ function textOf(path: string): { readonly text: string; readonly isWhole: boolea
     const fd = openSync(path, "r");
     try {
       const bytes = contentOf(fd);
+      // mutant: read-block-twice: bytes.length > PAGE || bytes.equals(contentOf(fd)) → bytes.length >= 0
       return { text: bytes.toString(), isWhole: bytes.length > PAGE || bytes.equals(contentOf(fd)) };
     } finally {
       closeSync(fd);

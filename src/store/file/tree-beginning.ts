@@ -43,6 +43,7 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
   const { path, audit, nodes, floor, fenceReserved } = remains;
   const story = readStory(audit.path, audit.size());
   const isLost = story.end.seq > 0;
+  // mutant: file-forgotten-record: (isLost && !audit.isOlderThan(bootedAt(now))) → (isLost && audit.isOlderThan(0))
   if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
   const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
   const record: TreeRecord = {
@@ -70,6 +71,7 @@ export function restarted(
   now: Instant,
   wasTorn: boolean,
 ): Beginning {
+  // mutant: file-fence-restart: record.fence_reserved, fenceReserved); → fenceReserved < 0 ? fenceReserved : 0);
   const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);
   const end = endAfterRestart(audit.path, record.audit);
   const below = nodes.count(bootedAt(now));

@@ -105,6 +105,7 @@ export class FileTree {
     this.#isNew = false;
     const whole = found.boot_id === now.bootId ? found : this.#wholeOf(found, now);
     this.#record = whole;
+    // mutant: file-step-repaired: this.#record = this.#repaired(whole); → this.#record = whole;
     this.#record = this.#repaired(whole);
     this.#fenceUsed = this.record.fence;
     if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now, whole !== found);
@@ -197,6 +198,7 @@ export class FileTree {
   /** The next number: reserved on the disk before it is used, whoever uses it. */
   mint(now: Instant): number {
     if (this.#fenceUsed >= this.record.fence_reserved) {
+      // mutant: fence-reservation-file: #fenceUsed + FENCE_BLOCK → record.fence_reserved; this.#fenceUsed = reserved - 1_000
       const reserved = this.#fenceUsed + FENCE_BLOCK;
       this.#fence.read();
       this.#fence.write({ reserved }, true);
@@ -294,6 +296,7 @@ export class FileTree {
   /** A record with detached grants is never written over in place: a power cut could tear it. */
   #write(record: TreeRecord, durable: boolean): void {
     const before = this.#record;
+    // mutant: file-detached-in-place: outlivesMachine(record) || (before !== null && outlivesMachine(before) → (outlivesMachine(record) && before === record
     this.#file.write(record, durable || outlivesMachine(record) || (before !== null && outlivesMachine(before)));
     this.#record = record;
     this.#isNew = false;
@@ -302,6 +305,7 @@ export class FileTree {
   #settle(record: TreeRecord, { id, next, durable }: NonNullable<TreeRecord["op"]>): TreeRecord {
     const { op: _, ...before } = record;
     const isDecided = this.#decisions.isMade(id);
+    // mutant: file-several-decided: = isDecided ? next : before; → = isDecided ? next : (before && next);
     const settled = isDecided ? next : before;
     if (!isDecided) this.#audit.truncate(before.audit.bytes);
     this.#write(settled, durable === true);
@@ -325,6 +329,7 @@ export class FileTree {
 
   /** Of a record that was written in place before the restart. */
   #wholeOf(record: TreeRecord, now: Instant): TreeRecord {
+    // mutant: restart-torn-grants: ? record : withoutTorn(record); → ? record : record;
     return outlivesMachine(record) || !this.#file.isOlderThan(bootedAt(now)) ? record : withoutTorn(record);
   }
 

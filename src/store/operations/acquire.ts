@@ -78,8 +78,10 @@ function decideFor(
   };
   if (request.waitMs > 0) {
     const decision = decide(near, asked, { now, witness: patiently(witness, now), order });
+    // mutant: refused-patiently: if (decision.kind !== "refuse") return decision; → return decision;
     if (decision.kind !== "refuse") return decision;
   }
+  // mutant: just-seen-try: { now, witness, order }); → { now, witness: patiently(witness, now), order });
   return decide(near, asked, { now, witness, order });
 }
 
@@ -154,6 +156,7 @@ function auditGrants(
     if (grant.cover !== null) details.nested_in = grant.cover;
     return entryFor(view, "granted", grant, request.party, withShared(shared, details));
   });
+  // mutant: steal-on-record: return [...stolen, ...granted]; → return granted;
   return [...stolen, ...granted];
 }
 

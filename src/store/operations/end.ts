@@ -58,6 +58,7 @@ export function end(view: LedgerView, request: EndRequest, context: OperationCon
 }
 
 function checkBreak({ party, reason }: EndRequest): void {
+  // mutant: break-by-a-person: if (!isPerson(party.owner)) → if (!isPerson(party.owner) && party.owner === "")
   if (!isPerson(party.owner))
     throw new HoldfastError("E_FORBIDDEN", `${party.owner} may not break locks: only a user or an admin may`);
   if (reason === null || reason.trim() === "") throw invalidArgument("reason", "a break needs a written reason");

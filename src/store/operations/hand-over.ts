@@ -133,6 +133,7 @@ function inherited(view: LedgerView, ticket: Ticket, { settings }: OperationCont
   return newGrant(view, want, {
     party: ticket,
     tokenHash: bid.tokenHash,
+    // mutant: handed-first-lease: leaseMs: Math.min(bid.leaseMs, FIRST_LEASE_MS), → leaseMs: bid.leaseMs,
     leaseMs: Math.min(bid.leaseMs, FIRST_LEASE_MS),
     graceMs: bid.graceMs,
     fencingToken: view.mint(treeOf(want.resource)),

@@ -9,6 +9,7 @@ import type { LedgerView } from "../ledger.js";
 
 export function findOwn(view: LedgerView, ref: GrantRef): Grant | null {
   const grant = view.find(ref.resource, ref.lockId);
+  // mutant: release-own: !== null && grant.tokenHash === ref.tokenHash ? grant : → ?? view.near([ref.resource]).grants.at(0) ??
   return grant !== null && grant.tokenHash === ref.tokenHash ? grant : null;
 }
 
@@ -16,6 +17,7 @@ export function findOwn(view: LedgerView, ref: GrantRef): Grant | null {
 export function requireOwn(view: LedgerView, ref: GrantRef): Grant {
   const grant = findOwn(view, ref);
   if (grant === null) throw notHeld(ref.resource, `you do not hold ${ref.resource} (any more)`);
+  // mutant: renew-in-time: if (isExpired(grant, view.now)) throw expired(grant); →
   if (isExpired(grant, view.now)) throw expired(grant);
   return grant;
 }
@@ -24,6 +26,7 @@ export function requireOwn(view: LedgerView, ref: GrantRef): Grant {
 export function requireWriter(view: LedgerView, ref: GrantRef): Grant {
   const grant = findOwn(view, ref);
   if (grant === null) throw overtaken(view, ref);
+  // mutant: expiry-check: if (isExpired(grant, view.now)) throw expired(grant); →
   if (isExpired(grant, view.now)) throw expired(grant);
   if (grant.mode !== "write" || grant.permits !== null)
     throw notHeld(
@@ -34,6 +37,7 @@ export function requireWriter(view: LedgerView, ref: GrantRef): Grant {
 }
 
 export function requireWriters(view: LedgerView, refs: readonly GrantRef[]): void {
+  // mutant: fence-check: for (const ref of refs) requireWriter(view, ref); →
   for (const ref of refs) requireWriter(view, ref);
 }
 

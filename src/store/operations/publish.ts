@@ -34,6 +34,7 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     return ended.manifest;
   });
   const recorded = now.find(({ state }) => state !== "aborted")?.targetKey ?? grant.resource;
+  // mutant: publish-key: if (!isWithin(recorded, grant.resource)) → if (!isWithin(recorded, recorded))
   if (!isWithin(recorded, grant.resource))
     throw new HoldfastError("E_CONFIG", `${draft.target} is published under ${recorded}, not under ${grant.resource}`, {
       details: { path: draft.target, recorded, resource: grant.resource },
@@ -50,6 +51,7 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     fencingToken: grant.fencingToken,
     targetKey: recorded,
     state: "pending",
+    // mutant: publish-begun-order: createdAt: nextTime(now, view.now.wallMs), → createdAt: view.now.wallMs,
     createdAt: nextTime(now, view.now.wallMs),
     committedAt: null,
     sealed: null,
@@ -115,6 +117,7 @@ export function commit(
   manifest: Manifest,
   make: () => boolean,
 ): Outcome<Manifest> {
+  // mutant: publish-check: requireWriter(view, ref); →
   requireWriter(view, ref);
   const known = requirePending(view, manifest);
   const hasReplaced = make();

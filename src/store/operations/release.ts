@@ -30,6 +30,7 @@ export function release(
     const recovery = recoverable(grant, view.now, context.witness);
     if (recovery !== null) dead.push({ grant, recovery });
   }
+  // mutant: nested-goes-first: if (dead.length < inner.length) → if (dead.length > inner.length)
   if (dead.length < inner.length)
     throw new HoldfastError(
       "E_LOCK_ORDER",
@@ -86,6 +87,7 @@ function serve(
 ): Served {
   const inside = [...gone, ...near.grants.filter((grant) => !isExpired(grant, view.now))];
   const hasGone = (ticket: Ticket): boolean => isLeftIn(ticket, inside);
+  // mutant: handed-twice: , { gone: drops, hasGone }); → , { gone: drops, hasGone: () => !hasGone });
   const { next, over } = wakeAfter(view, near, context, { gone: drops, hasGone });
   const waiting = over.length === 0 ? near : { ...near, line: lineWithout(near.line, (other) => over.includes(other)) };
   const heirs = orNobody(() => handOver(view, waiting, drops, next, context));
@@ -115,6 +117,7 @@ export function nestedIn(near: Neighbourhood, outer: readonly Grant[]): Grant[] 
     known = covers.size;
     for (const grant of near.grants)
       if (grant.cover !== null && covers.has(grant.cover) && !covers.has(grant.lockId)) {
+        // mutant: nested-however-deep: covers.add(grant.lockId); →
         covers.add(grant.lockId);
         inner.push(grant);
       }

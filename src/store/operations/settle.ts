@@ -44,6 +44,7 @@ export function settleBefore(
 /** Whether its writer's grant stands, also after the changes. */
 export function isLive(view: LedgerView, { resource, lockId }: Manifest, changes: Changes = {}): boolean {
   if (changes.drops?.some((grant) => grant.lockId === lockId)) return false;
+  // mutant: publish-live-writer: .find(resource, lockId) !== null; → .find(resource, lockId) === undefined;
   return view.find(resource, lockId) !== null;
 }
 
@@ -57,6 +58,7 @@ export function settle(view: LedgerView, manifest: Manifest, party: Party): Sett
 }
 
 function committedNow(view: LedgerView, { target }: Manifest): number {
+  // mutant: publish-order-settled: (target), view.now.wallMs) → (target).slice(0, 0), view.now.wallMs)
   return nextTime(view.manifestsOf(target), view.now.wallMs);
 }
 

@@ -10,6 +10,7 @@ const FEW = 4;
 /** When there are more: so many statements of a kind before others wait. */
 const UNDER_WAY = 2;
 /** One that is held up by the server holds up nobody else for longer than this. */
+// mutant: postgres-each-patience: const PATIENCE_MS = 3; → const PATIENCE_MS = 3_000_000;
 const PATIENCE_MS = 3;
 const MOST_TOGETHER = 32;
 
@@ -46,6 +47,7 @@ export function createConvoy<Item, Told>(route: Route<Item, Told>, traffic: Traf
   let underWay = 0;
   let patience: NodeJS.Timeout | undefined;
 
+  // mutant: postgres-each-few: traffic.calls <= FEW || underWay < UNDER_WAY → underWay < UNDER_WAY
   const mayDepart = (): boolean => traffic.calls <= FEW || underWay < UNDER_WAY;
 
   const arrived = (): void => {
@@ -94,6 +96,7 @@ export function createConvoy<Item, Told>(route: Route<Item, Told>, traffic: Traf
       const { told, again } = await route.send([first.item, ...others.map(({ item }) => item)]);
       for (const [at, each] of group.entries()) {
         const answer = told[at];
+        // mutant: postgres-each-again: === undefined) ride(each, again); → === undefined) ride(each, false);
         if (answer === undefined) ride(each, again);
         else each.resolve(answer);
       }

@@ -31,6 +31,7 @@ function factsOf(error: unknown): ServerError {
 
 /** Every SQLSTATE has a digit in it. `EPIPE`, which the system says of a connection, has not. */
 function isSqlState(code: string | undefined): code is string {
+  // mutant: postgres-epipe: /^(?=.*\d)[0-9A-Z]{5}$/ → /^[0-9A-Z]{5}$/
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
 }
 
@@ -39,6 +40,7 @@ export function isLostConnection(error: unknown): boolean {
   if (error instanceof HoldfastError) return false;
   const { code } = factsOf(error);
   if (!isSqlState(code) || code.startsWith("08") || code.startsWith("57P")) return true;
+  // mutant: postgres-few-connections: ROLLED_BACK.has(code) || code === TOO_MANY_CLIENTS; → ROLLED_BACK.has(code);
   return ROLLED_BACK.has(code) || code === TOO_MANY_CLIENTS;
 }
 

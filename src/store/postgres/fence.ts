@@ -25,6 +25,7 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
     },
     commit: (grants, write, tale) =>
       connection.transaction(async ({ query }) => {
+        // mutant: postgres-told-commit: (query, grants, storeId, tale); → (query, grants, storeId, undefined);
         await begin(query, grants, storeId, tale);
         const result = runAtOnce(write);
         try {

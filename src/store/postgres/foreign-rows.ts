@@ -105,6 +105,7 @@ async function leaveMark(query: Query, resource: Key, fencingToken: number): Pro
     [nodesOf(resource), resource],
   );
   const highest = Number(row?.highest);
+  // mutant: postgres-foreign-marks: if (highest > fencingToken) → if (fencingToken < 0)
   if (highest > fencingToken)
     throw new HoldfastError(
       "E_FENCING_MISMATCH",

@@ -73,8 +73,10 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
     if (told.kind === "taken") return { kind: "granted", grants: readTaken(told, request, clock), ended: [] };
     if (told.kind === "granted")
       try {
+        // mutant: publish-server-settle: settleLeft(told.left, request.party); → settleLeft([], request.party);
         await settleLeft(told.left, request.party);
       } catch (error) {
+        // mutant: publish-given-back: await release(refsOfRequest(request), request.party).catch(() => undefined); →
         await release(refsOfRequest(request), request.party).catch(() => undefined);
         throw error;
       }
@@ -83,6 +85,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
 
   async function askAlone({ request, isListening }: Ask, wasSent: boolean): Promise<ToldAnswer | ToldTaken> {
     const told = await connection.askText((again) => {
+      // mutant: postgres-again: = again || wasSent || unknown.has(request); → = unknown.has(request);
       const isKnown = again || wasSent || unknown.has(request);
       return (isKnown ? null : takeCall(request, store, isListening)) ?? acquireCall(request, isKnown, store);
     });
@@ -103,6 +106,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
   function handedTo({ ticketId, request: { tokenHash }, askedAt }: Offered): ToldTaken | null {
     const told = wakeUps.takeAnswer(ticketId);
     const taken = told === undefined ? null : readHandedOver(told, ticketId, tokenHash);
+    // mutant: heard-long-ago: !== null && clock().bootMs - askedAt <= taken.lease_ms / 5 ? taken : null; → ;
     return taken !== null && clock().bootMs - askedAt <= taken.lease_ms / 5 ? taken : null;
   }
 
@@ -120,6 +124,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         offered.set(answer.ticketId, { ticketId: answer.ticketId, request, askedAt });
       if (answer.kind !== "granted") return answer;
       if (before !== undefined) offered.delete(before.ticketId);
+      // mutant: postgres-handed-trust: ? before.askedAt : askedAt - ageMs(told) → ? askedAt : askedAt - ageMs(told)
       return { ...answer, since: before !== undefined && handed !== null ? before.askedAt : askedAt - ageMs(told) };
     },
     async upgrade({ grant, party, presented, waitMs, ticketId }) {
@@ -181,6 +186,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         throw error;
       }
       // From here on it is given nothing. What it was given before goes back.
+      // mutant: postgres-handed-given-up: !== undefined) await release(refsOfRequest(given.request) → === null) await release([]
       if (given !== undefined) await release(refsOfRequest(given.request), party).catch(unlessNotHeld);
     },
     async refuse(resource, party, reasons) {

@@ -126,6 +126,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
     await askIn(session, call("manifest_check", { id, ...refOf(grant), max_ms: STEP_MS, store }));
     const checkedAt = performance.now();
     const rename = (): boolean => {
+      // mutant: publish-late-mark: assertNotOvertaken(target, holderOf(manifest)); →
       assertNotOvertaken(target, holderOf(manifest));
       if (performance.now() - checkedAt > TRUST_MS) throw stoodStill(target);
       return make();
@@ -140,6 +141,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
   return {
     async begin(grant, party, draft) {
       const manifest = await begin(grant, party, draft);
+      // mutant: publish-late-raise: await raiseMark(manifest.target, holderOf(manifest)); →
       await raiseMark(manifest.target, holderOf(manifest));
       return manifest;
     },
@@ -164,6 +166,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
         const work = { grant, party, make: noted };
         return await connection.transaction((session) => commitIn(session, manifest, work));
       } catch (error) {
+        // mutant: publish-lost-commit: if (!isRenamed) throw error; → if (isRenamed) throw error;
         if (!isRenamed) throw error;
         const ended = await settle(manifest.id, party, true, RECORD_MS).catch(() => null);
         if (ended?.state !== "committed") throw error;

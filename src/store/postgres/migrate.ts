@@ -75,7 +75,9 @@ async function migrate(url: string, { steps: stepsOf, known, isDryRun }: Move): 
   client.on("error", () => undefined);
   try {
     await client.connect();
+    // mutant: postgres-upgrade-whole: await client.query("begin"); →
     await client.query("begin");
+    // mutant: postgres-upgrade-once: await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))"); →
     await client.query("select pg_advisory_xact_lock(hashtext('holdfast migrate'))");
     const version = await versionOf(client);
     if (version === null) await assertRoom(client);

@@ -41,6 +41,7 @@ export function createScripts(connection: Connection, store: string, clock: Cloc
     try {
       await session.together(`${setting}COMMIT`);
     } catch (error) {
+      // mutant: job-lost-commit: await settle(() => connection.ask<string | null>(() => call("transaction_outcome", { id, store })), error) → if (settle !== undefined) throw error
       await settle(() => connection.ask<string | null>(() => call("transaction_outcome", { id, store })), error);
     }
     return { result, left: answers.left };

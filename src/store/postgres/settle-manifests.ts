@@ -37,6 +37,7 @@ async function settleIn(
   await session.query("BEGIN ISOLATION LEVEL READ COMMITTED");
   const held = await askIn<ToldManifest | null>(session, call("manifest_hold", { id, max_ms: STEP_MS, store }));
   let manifest = held === null ? null : readManifest(held);
+  // mutant: publish-elsewhere: .live) && isHere(manifest) → .live) && isHere({ target: manifest.target })
   if (held?.state === "pending" && manifest !== null && (mine || !held.live) && isHere(manifest)) {
     const { isMade, isCleared } = await onDisk(manifest);
     const found = { id, made: isMade, is_cleared: isCleared, mine, ...partyOf(party), store };
@@ -48,6 +49,7 @@ async function settleIn(
 }
 
 function onDisk(manifest: Manifest) {
+  // mutant: publish-late-stage: takesStage: true → takesStage: false
   return underTargetGuard(manifest.target, () => settleOnDisk(manifest, { takesStage: true }), GUARD_MS);
 }
 

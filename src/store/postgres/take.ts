@@ -96,5 +96,6 @@ export function readTaken(told: ToldTaken, request: AcquireRequest, clock: Clock
 export function readHandedOver(told: string, ticketId: string, tokenHash: string): ToldTaken | null {
   const signature = told.slice(0, 64);
   const answer = told.slice(65);
+  // mutant: postgres-handed-forged: "hex") === signature ? → "hex") !== "" ?
   return hash("sha256", `${tokenHash} ${ticketId} ${answer}`, "hex") === signature ? JSON.parse(answer) : null;
 }

@@ -13,6 +13,7 @@ export async function tryAgain<T>(work: () => Promise<T>, forMs = TRY_AGAIN_MS):
     try {
       return await work();
     } catch (error) {
+      // mutant: job-deadlock: isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE"); → isUndone = false;
       const isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE");
       if (!isUndone || performance.now() - startedAt > forMs) throw error;
       await sleep(pauseMs * (0.5 + Math.random()));

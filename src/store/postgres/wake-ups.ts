@@ -98,6 +98,7 @@ export function createWakeUps(url: string): PostgresWakeUps {
       .then(async () => {
         // A program that is done does not stay for it.
         (next as unknown as { unref(): void }).unref();
+        // mutant: postgres-pooler: isBehindPooler = await hasPoolerInBetween(next); →
         isBehindPooler = await hasPoolerInBetween(next);
         if (isBehindPooler) return lose(next);
         isReady = true;

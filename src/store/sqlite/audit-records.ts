@@ -99,5 +99,6 @@ export class AuditRecords {
 function follow(head: ChainHead, { draft, hash, previousHash, isExact }: KeptEntry): ChainHead | null {
   if (!isExact || (previousHash !== null && previousHash !== head.hash)) return null;
   const next = chain(head, draft).head;
+  // mutant: audit-hash-sqlite: return next.hash === hash ? next : null; → return next;
   return next.hash === hash ? next : null;
 }

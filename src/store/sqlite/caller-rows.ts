@@ -32,10 +32,13 @@ export const allowsReading: Authorizer = (action) => (READING.has(action) ? ALLO
  * this connection. SQLite does not tell what a table is renamed to, so temporary ones are not altered.
  */
 export function allowsBeside(names: ReadonlySet<string>): Authorizer {
+  // mutant: transaction-spelling: names.has(name.toLowerCase()) → names.has(name)
   const isOurs = (name: string | null): boolean => name !== null && names.has(name.toLowerCase());
   return (action, first, second) => {
     if (READING.has(action)) return ALLOW;
+    // mutant: transaction-renaming: action === ALTER && first === "temp" → false
     const mayHide = action === ALTER && first === "temp";
+    // mutant: transaction-statements: LEAVING.has(action) || mayHide || isOurs(first) || isOurs(second) ? DENY : →
     return LEAVING.has(action) || mayHide || isOurs(first) || isOurs(second) ? DENY : ALLOW;
   };
 }

@@ -59,6 +59,7 @@ export class Database {
       this.exec("PRAGMA fullfsync = ON");
       this.exec("PRAGMA checkpoint_fullfsync = ON");
       this.exec("PRAGMA trusted_schema = OFF");
+      // mutant: write-transaction: this.prepare("BEGIN IMMEDIATE") → this.prepare("BEGIN")
       this.#begin = this.prepare("BEGIN IMMEDIATE");
       this.#beginReading = this.prepare("BEGIN");
       this.#commit = this.prepare("COMMIT");

@@ -22,6 +22,7 @@ const COPIES = 20;
 export function examineSqliteStore(place: string, migrations: readonly Migration[] = MIGRATIONS): Examination | null {
   const path = resolve(place);
   if (!existsSync(path)) return null;
+  // mutant: doctor-touches: = copyAtRest(path); → : string | null = copyAtRest(path) === null ? path : null;
   const copy = copyAtRest(path);
   let database: Database | undefined;
   const close = (): void => {

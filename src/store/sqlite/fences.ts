@@ -44,6 +44,7 @@ export class Fences {
     const tree = this.#trees.change(name);
     const boot = this.#boots.numberOf(now);
     if (tree.reserved === 0) tree.fence = Math.floor(now.wallMs);
+    // mutant: fence-reservation-sqlite: if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved) → tree.fence = tree.reserved - BLOCK
     else if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved);
     tree.reserved = Math.max(tree.fence, tree.reserved) + BLOCK;
     tree.boot = boot;

@@ -82,6 +82,7 @@ class Marks {
     const own = this.#tokenAt(resource);
     const below = Number(this.#below.get(resource)?.[0] ?? 0);
     const highest = Math.max(own, below, this.#highestAbove(resource));
+    // mutant: foreign-marks: if (highest > fencingToken) → if (highest < 0)
     if (highest > fencingToken)
       throw new HoldfastError(
         "E_FENCING_MISMATCH",

@@ -50,6 +50,7 @@ function dropAll(path: string, migrations: readonly Migration[], clock: Clock): 
     if (!database.tryBegin()) throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`);
     try {
       runMissing(database, migrations);
+      // mutant: uninstall-while-held: assertFree(database, clock); →
       assertFree(database, clock);
       for (const table of tablesOf(migrations)) database.exec(`DROP TABLE ${table}`);
       database.exec("PRAGMA user_version = 0");

@@ -110,6 +110,7 @@ export class SqliteLedger implements Ledger {
   }
 
   close(): void {
+    // mutant: database-closed: this.#isClosed = true; → this.#isClosed = false;
     this.#isClosed = true;
     this.#turnstile.close();
     this.#wal.close();

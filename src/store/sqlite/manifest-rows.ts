@@ -124,6 +124,7 @@ export class ManifestRows {
   }
 
   #remembered(target: string): readonly Manifest[] | null {
+    // mutant: publish-known-manifests: && this.#known.memory === this.#trees.memory ? this.#known. → ? this.#known.
     return this.#known?.target === target && this.#known.memory === this.#trees.memory ? this.#known.manifests : null;
   }
 

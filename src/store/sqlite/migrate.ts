@@ -26,13 +26,16 @@ export function migrate(database: Database, stated: Partial<Settings>, migration
  */
 export function runMissing(database: Database, migrations: readonly Migration[]): void {
   const missing = missingMigrations(migrations, knownVersion(database, migrations));
+  // mutant: upgrade-in-parts: database.exec(sql → for (const part of [sql, "COMMIT", "BEGIN IMMEDIATE"]) database.exec(part
   for (const { sql } of missing) database.exec(sql);
+  // mutant: upgrade-version: if (missing.length > 0) database → if (missing.length > 9) database
   if (missing.length > 0) database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
 }
 
 /** Returns the schema version, 0 where there are no tables yet. Throws `E_FORMAT_UNSUPPORTED` for a newer schema. */
 export function knownVersion(database: Database, migrations: readonly Migration[]): number {
   const [version, known] = [schemaOf(database), newestVersion(migrations)];
+  // mutant: newer-schema: <= known) return version; → <= known || known > 0) return version;
   if (version <= known) return version;
   throw new HoldfastError(
     "E_FORMAT_UNSUPPORTED",

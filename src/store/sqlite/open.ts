@@ -34,6 +34,7 @@ export async function openSqliteStore(
   const turnstile = openTurnstile(`${path}-turn`);
   let database: Database | null = null;
   try {
+    // mutant: open-in-turn: isInUse(path) ? new Database(path) : null → null
     database = isInUse(path) ? new Database(path) : null;
     let settings = database === null ? null : settingsHere(database, stated, clock(), migrations);
     if (database === null || settings === null) {

@@ -26,6 +26,7 @@ export class Presence {
     const now = performance.now();
     if (now - this.#lookedAt < LOOK_EVERY_MS) return;
     const named = this.#look();
+    // mutant: sqlite-replaced: if (named?.ino !== this.#ino || named.dev !== this.#dev) → if (named === null)
     if (named?.ino !== this.#ino || named.dev !== this.#dev)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.#path} was deleted, moved or replaced`, {
         next: ["Open the store again. What was held in it is lost."],

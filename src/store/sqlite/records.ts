@@ -11,6 +11,7 @@ export function createRecords(database: Database, tables: Tables): LedgerRecords
   const presence = new Presence(database.path);
   /** Whoever looks for days must not be shown what was held in a file that is gone. */
   const read = <T>(action: () => T): T => {
+    // mutant: sqlite-read-gone: presence.assert(); →
     presence.assert();
     return database.readAtOnce(action);
   };
@@ -30,6 +31,7 @@ export function createRecords(database: Database, tables: Tables): LedgerRecords
     audit: (page) => read(() => tables.auditRecords.read(page)),
     manifests: (page) => read(() => tables.manifests.page(page)),
     files: (manifest, after, limit) => read(() => tables.manifests.files(manifest, after, limit)),
+    // mutant: audit-snapshot: read(() => tables.auditRecords.check(tree)) → tables.auditRecords.check(tree)
     checkChain: (tree) => read(() => tables.auditRecords.check(tree)),
   };
 }

@@ -45,6 +45,7 @@ export class Steps {
       const done = isSynced ? this.#synced(() => this.#step(trees, body, true)) : this.#step(trees, body, false);
       if (done === "must sync") isSynced = true;
       else if (!(done instanceof OutOfNumbers)) return done;
+      // mutant: sqlite-reserved: #synced(() => this.#reserve(done.tree))) return → #reserve(done.tree)) return
       else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
     }
   }
@@ -56,6 +57,7 @@ export class Steps {
       this.#tables.trees.begin();
       const outcome = body(this.#view.at(this.#clock(), trees));
       const { changes } = outcome;
+      // mutant: sqlite-durable: === true && !isSynced) → === true && !isSynced && trees.length < 0)
       if (changes === null || (changes.durable === true && !isSynced)) {
         this.#abandon();
         return changes === null ? outcome : "must sync";

@@ -132,6 +132,7 @@ class LineOfKey implements Line {
   find(ticketId: string): Ticket | null {
     for (const row of this.#rows.rowsOf(this.within, ticketId)) {
       const ticket = ticketIn(row);
+      // mutant: row-beside-unreadable: if (ticket !== null) return ticket; → return ticket;
       if (ticket !== null) return ticket;
     }
     return null;

@@ -47,6 +47,7 @@ export class Trees {
   /** Call it first in every write transaction. */
   begin(): void {
     const version = this.#dataVersion.get()?.[0] as number;
+    // mutant: remembered-trees: if (version === this.#seenVersion && → if (this.#seenVersion >= 0 &&
     if (version === this.#seenVersion && this.#known.size < MAX_TREES) return;
     this.#forget();
     this.#seenVersion = version;

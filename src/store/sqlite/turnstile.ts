@@ -32,6 +32,7 @@ export function openTurnstile(path: string): Guard {
   let markedAt = Number.NEGATIVE_INFINITY;
   return {
     tryEnter() {
+      // mutant: turnstile-closed: if (isClosed) throw → if (isClosed && isInside) throw
       if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the turnstile ${path} was closed`);
       if (isInside || !tryLockExclusive(fd)) return false;
       isInside = true;

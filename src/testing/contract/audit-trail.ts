@@ -61,6 +61,7 @@ export const auditTrail: Chapter = {
     assert.ok(fresh.length <= written.length - 2, "what was there before is not told by who starts from now");
   },
 
+  // kills: audit-hash-sqlite (sqlite), audit-hash-file (file)
   "AUDIT-2: an edited, deleted or cut entry is found and named": needing("tamper", async (bench) => {
     const [a] = await bench.two();
     for (const tree of ["edit", "delete", "cut", "whole"])

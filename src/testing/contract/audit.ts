@@ -86,6 +86,7 @@ export const audit: Chapter = {
     assert.equal(entries[1]?.details.renewals, 3);
   },
 
+  // kills: audit-hash-sqlite (sqlite)
   async "AUDIT-2: a chain per tree; what spans several has one entry in each, with a shared op_id"(bench) {
     const [a, b] = await bench.two();
     const holder = await b.acquire("u");

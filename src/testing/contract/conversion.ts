@@ -105,6 +105,7 @@ export const conversion: Chapter = {
     await upgrade;
   },
 
+  // kills: upgrade-in-a-circle (memory)
   async "LOCK-9: an upgrade waits no longer once its client has taken a later node, for which a reader may wait"(
     bench,
   ) {

@@ -125,6 +125,7 @@ export const grants: Chapter = {
     assert.equal(await isFree(b, "k"), true);
   },
 
+  // kills: close-under-way (memory)
   async "LIB-1: closing a client releases what it holds, inner first, and leaves what is detached"(bench) {
     const [a, b] = await bench.two();
     const outer = await a.acquire("tree");

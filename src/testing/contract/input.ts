@@ -112,6 +112,7 @@ export const input: Chapter = {
     await lease.release();
   },
 
+  // kills: options-text (memory)
   async "LOCK-1: options out of bounds are refused by name before anything is written"(bench) {
     const [a, b] = await bench.two();
     for (const [field, options] of BAD_OPTIONS) {

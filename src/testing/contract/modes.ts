@@ -12,6 +12,7 @@ const SIDE_BY_SIDE = {
 
 /** Who may stand beside whom on one key. */
 export const modes: Chapter = {
+  // kills: two-upgradeables (memory)
   async "LOCK-2: the matrix of modes on one key"(bench) {
     const [a, b] = await bench.two();
     for (const held of MODES) {

@@ -66,6 +66,7 @@ export const profiles: Chapter = {
     assert.equal(await isFree(b, "project:p"), true);
   },
 
+  // kills: close-unproven (file)
   "STALE-2: so is a client that closed and left something that it had lost": needing(
     "proof of death",
     async (bench) => {

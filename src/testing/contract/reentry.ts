@@ -32,6 +32,7 @@ export const reentry: Chapter = {
     }
   },
 
+  // kills: nested-goes-first (memory)
   async "LOCK-3: a cover can be neither released nor downgraded before what nests in it"(bench) {
     const [a, b] = await bench.two();
     const outer = await a.acquire("t");
@@ -60,6 +61,7 @@ export const reentry: Chapter = {
     assert.deepEqual(await b.list(), []);
   },
 
+  // kills: close-once (sqlite)
   async "LOCK-8: closing gives a cover back whose release was refused before"(bench) {
     const [a, b] = await bench.two();
     const outer = await a.acquire("t");
@@ -139,6 +141,7 @@ export const reentry: Chapter = {
     await next.release();
   },
 
+  // kills: borrowed-no-more (memory)
   async "LOCK-10: nobody overtakes the line by what was handed down and is held no more"(bench) {
     const [a, b, child] = await bench.many(3);
     assert.ok(a && b && child);

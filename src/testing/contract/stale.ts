@@ -125,6 +125,7 @@ export const stale: Chapter = {
     await waiting;
   },
 
+  // kills: break-by-a-person (memory)
   async "STALE-6: only a user or an admin breaks, and with a written reason"(bench) {
     const holder = await bench.client();
     const lease = await holder.acquire("k");
@@ -139,6 +140,7 @@ export const stale: Chapter = {
     assert.equal((await user.audit.list({ event: "broken" })).length, 0);
   },
 
+  // kills: break-by-a-person (memory)
   async "STALE-6: a break ends a live grant and what nests in it, raises the fence, and is on record"(bench) {
     const a = await bench.client();
     const user = await bench.client({ owner: "user:ann" });
@@ -162,6 +164,7 @@ export const stale: Chapter = {
     assert.equal(await isFree(a, "t"), false);
   },
 
+  // kills: break-by-a-person (memory), nested-however-deep (memory), nested-however-deep-sql (postgres)
   async "STALE-6: a break ends what nests in something that nests, too: all of it has the fence that was broken"(
     bench,
   ) {

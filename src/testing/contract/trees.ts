@@ -38,9 +38,11 @@ async function forEveryPair(
 
 /** A lock covers its subtree, and conflicts are decided node by node. */
 export const trees: Chapter = {
+  // kills: read-above-write (memory)
   "LOCK-3: parent and child meet at the parent, whichever came first": (bench) =>
     forEveryPair(bench, "project:p", "project:p/map:m", (above, below) => ACROSS_LEVELS[above][below]),
 
+  // kills: read-above-write (memory)
   "LOCK-3: so do a key and one far below it": (bench) =>
     forEveryPair(bench, "t/a", "t/a/b/c/d", (above, below) => ACROSS_LEVELS[above][below]),
 

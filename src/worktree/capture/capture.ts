@@ -105,6 +105,7 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
       const isGone = errno === null || errno === "ENOENT";
       if (mustBeQuiet && !isGone) throw unreadable(full, errno);
       if (isGone) changed ??= path;
+      // mutant: link-to-left-out: if (each.hasOtherNames) leftOut.add(path); →
       if (each.hasOtherNames) leftOut.add(path);
       skip({ path, why: isGone ? "it changed while it was read" : `unreadable: ${errno}` });
       return;
@@ -184,6 +185,7 @@ export async function capture(request: CaptureRequest): Promise<Captured> {
     skips.finish(true);
     links.finish();
     await pool.finish();
+    // mutant: snapshot-second-walk: changed ??= await lookAgain(request, folder); →
     changed ??= await lookAgain(request, folder);
     if (mustBeQuiet && changed !== null) throw notQuiet(changed);
     return { ...summary, skipped, skippedHash: skippedDigest.digest("hex"), read, changed };

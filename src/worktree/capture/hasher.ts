@@ -190,6 +190,7 @@ export function writePiece(fd: number, piece: Buffer, at: number, hasHoles: bool
 
 /** Null when it is no file any more: a pipe is not waited for. */
 export function hashOfFile(path: string): string | null {
+  // mutant: read-again-waits: | constants.O_NOFOLLOW | constants.O_NONBLOCK); → | constants.O_NOFOLLOW);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     return fstatSync(fd).isFile() ? hashOf(fd).toString("hex") : null;

@@ -69,6 +69,7 @@ function look(place: WalkPlace, level: Level, name: Name): Seen | Skipped | null
   if (place.except.includes(full)) return null;
   const stats = statOf(full);
   if (stats === null) return null; // Gone since it was listed; a capture notices by its evidence.
+  // mutant: tree-marks: if (name === MARKS_FOLDER && stats.isDirectory()) return null; →
   if (name === MARKS_FOLDER && stats.isDirectory()) return null;
   if (place.rules.ignores(path, stats.isDirectory())) return null;
   const kind = kindOf(stats);

@@ -91,6 +91,7 @@ export function parseEntry(line: string): Entry {
 function checkPath(path: unknown): asserts path is string {
   if (typeof path !== "string" || path.includes("\0")) throw new RangeError("no path");
   if (path === "") return;
+  // mutant: restore-path: === "" || name === "." || name === "..") throw → === "never this") throw
   for (const name of path.split("/"))
     if (name === "" || name === "." || name === "..") throw new RangeError("a path that leaves the tree");
 }

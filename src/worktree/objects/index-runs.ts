@@ -65,6 +65,7 @@ export function createIndexRuns(base: string, most = RUN_RECORDS): IndexRuns {
       return runs.length === 0 && recent.count === 0;
     },
     has: (sha256) =>
+      // mutant: tree-index-runs: ) && table.search(sha256) >= 0 → ) && table.search(sha256) >= table.count
       recent.has(sha256) || runs.some(({ bloom, table }) => bloom.mayHave(sha256) && table.search(sha256) >= 0),
     note(sha256, offset, length) {
       if (recent.count === most) spill();

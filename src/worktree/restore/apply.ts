@@ -60,6 +60,7 @@ export function applyStep(place: Place, step: Step): void {
         if (isReached(payload, step.to)) link(stage, full, join(payload, step.to), step.n, step.was);
         break;
       case "file":
+        // mutant: restore-mode-of-link: })?.isFile()) setModeAndTime(full, step); → })) setModeAndTime(full, step);
         if (lstatSync(full, { throwIfNoEntry: false })?.isFile()) setModeAndTime(full, step);
         break;
       case "folder":
@@ -105,6 +106,7 @@ function openFolder(full: string): void {
 function putAside(stage: string, full: string, n: number, was: string | null): void {
   const stats = lstatSync(full, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return;
+  // mutant: restore-unsaved: null && sameFile(was, full, stats → undefined || sameFile(was ?? '', full, stats
   const isSaved = was !== null && sameFile(was, full, stats);
   for (let again = 0; ; again += 1) {
     const aside = join(stage, "old", `${isSaved ? "" : "keep-"}${n}${again === 0 ? "" : `.${again}`}`);

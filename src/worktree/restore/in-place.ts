@@ -109,6 +109,7 @@ export async function settle(
   { isReverting = false } = {},
 ): Promise<RestoredInPlace | null> {
   const files = journalOf(layout, name);
+  // mutant: tree-live-revert: using own = existsSync( → forgetRevert(layout, name); using own = existsSync(
   using own = existsSync(files.folder) ? mark(files, name) : null;
   if (!isReverting) forgetRevert(layout, name); // Never that of a revert whose process lives.
   if (own === null || !existsSync(files.folder)) return null;
@@ -167,11 +168,13 @@ async function finish(
   if (!files.isApplied()) {
     await apply(files, hold, journal, place);
     const details = { restore_id: place.restore_id, snapshot_id: snapshotId, rescue_id: rescueId };
+    // mutant: tree-restore-told-once: .restore_id)) ? null : "restore"; → .restore_id)) ? "restore" : "restore";
     const event = (await hasTold(place.restore_id)) ? null : "restore";
     await hold.commit(() => writeHead(layout, name, snapshotId, snapshotId), event, details);
     files.markApplied();
   }
   const kept = tidy(place);
+  // mutant: tree-revert-done: noteReverted(layout, journal); → void noteReverted;
   noteReverted(layout, journal);
   files.close();
   await hold.release();

@@ -73,6 +73,7 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
     },
     writePlace(place) {
       mkdirSync(folder, { recursive: true });
+      // mutant: tree-place-inside: (path) => keptPath(layout, path)) → (path) => (keptPath(layout, path), path))
       const text = sealText(movedBy(place, (path) => keptPath(layout, path)));
       replaceFile(at("place.json"), Buffer.from(text), true);
       syncFolder(layout.restores);

@@ -141,6 +141,7 @@ async function planEntries(request: PlanRequest, found: Findings): Promise<void>
 async function planLinks(request: PlanRequest, found: Findings): Promise<void> {
   await forEachPair(request, ({ before, after }, path, was) => {
     if (after?.kind !== "hardlink") return;
+    // mutant: tree-replaced-links: , after) && !found.mayBeReplaced(after.to)) return; → , after)) return;
     if (before !== null && isSameContent(before, after) && !found.mayBeReplaced(after.to)) return;
     found.touched.add(parentOf(path));
     request.steps.add({ op: "link", path, n: found.nextNumber(), to: after.to, was });

@@ -39,6 +39,7 @@ export async function revert(layout: Layout, name: string, steps: RevertSteps): 
   if (rescue === undefined) return steps.finish();
   if (noted === null) writeNote(layout, { worktree_id: name, rescue_id: rescue });
   const done = (await steps.finish()) ?? doneBy(noted);
+  // mutant: tree-revert-note: ?.snapshot_id === rescue ? done : await steps.restore(rescue → === null ? null : await steps.restore(done.rescue_id
   const reverted = done?.snapshot_id === rescue ? done : await steps.restore(rescue);
   forgetRevert(layout, name);
   return reverted;

@@ -98,6 +98,7 @@ export async function restoreToNew({ layout, clock, threads }: Site, request: Re
 }
 
 function intentOf(layout: Layout, staged: string, target: string): RestoreIntent {
+  // mutant: restore-intent-of-copy: staged: keptPath(layout, staged) → staged
   return { staged: keptPath(layout, staged), target: keptPath(layout, target) };
 }
 

@@ -18,6 +18,7 @@ export function isReached(payload: string, path: string): boolean {
 export function makeWay(payload: string, path: string, putAside: (full: string) => void): void {
   for (const folder of foldersTo(path)) {
     const full = join(payload, folder);
+    // mutant: restore-way: isFolder(full)) → lstatSync(full, { throwIfNoEntry: false }) !== undefined)
     if (isFolder(full)) continue;
     putAside(full);
     mkdirSync(full, { mode: 0o700 });

@@ -61,6 +61,7 @@ export function createTreeWriter(reader: ObjectReader, root: string, threads: nu
 
   return {
     add(entry) {
+      // mutant: restore-through-links: around.enter(entry); →
       around.enter(entry);
       const full = join(root, entry.path);
       switch (entry.kind) {

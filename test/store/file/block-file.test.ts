@@ -54,6 +54,7 @@ describe("a file that several processes rewrite", () => {
     expect(file.read()).toEqual({ version: 2 });
   });
 
+  // kills: block-mark
   it.each([
     ["because it must survive a power cut", { version: 2 }, true],
     ["because it is longer than a page", { version: 2, padding: TWO_PAGES }, false],
@@ -89,6 +90,7 @@ describe("a file that several processes rewrite", () => {
     expect(file.read()).toBeNull();
   });
 
+  // kills: block-opened
   it("STORE-2: one that is replaced between the look at its name and its opening is not taken for the one looked at", async () => {
     const other = openOther();
     other.write({ version: 1 }, true);

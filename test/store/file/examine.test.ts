@@ -36,6 +36,7 @@ it("a record caught half-written, while its tree is in use, is no damage", async
   expect(caught).toEqual([]);
 });
 
+// kills: read-block-twice
 it("STORE-2: a mixture of two records, though it is JSON, is not taken for one", async () => {
   const dir = mkdtempSync(join(tmpdir(), "holdfast-examine-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));

@@ -53,6 +53,7 @@ describe("grants on keys below", () => {
     expect(filed()).toEqual([]);
   });
 
+  // kills: kept-moved
   it("those that were there make room for what comes, and their files go with them", async () => {
     const early = [];
     for (let at = 0; at < ROOM; at += 1) early.push(await one.acquire(`shop/early${at}`));
@@ -78,6 +79,7 @@ describe("grants on keys below", () => {
     expect([kept(), filed(), record().below]).toEqual([[], [], 0]);
   });
 
+  // kills: kept-detached
   it("LOCK-5: a detached one has a file, and takes those along that share its key: tree.json need not be synced for it", async () => {
     const reader = await one.acquire("shop/a", { mode: "read" });
     expect(kept()).toEqual(["shop/a"]);
@@ -96,6 +98,7 @@ describe("grants on keys below", () => {
     expect(filed()).toEqual([]);
   });
 
+  // kills: kept-in-both
   it("STORE-2: one that a power cut left in both places counts once, and is given up in both", async () => {
     const lease = await one.acquire("shop/a");
     const others = await Promise.all(["b", "c", "d"].map((name) => one.acquire(`shop/${name}`)));

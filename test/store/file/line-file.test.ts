@@ -127,6 +127,7 @@ describe("the line of a file store", () => {
     expect(found().map(({ number }) => number)).toEqual([495, 496, 497, 498, 499]);
   });
 
+  // kills: line-behind-one-who-stays
   it("is not much longer than those who wait, also when the first of them stays while others come and leave", () => {
     change([], tickets(5));
     const longest = 3 * size() + 16_384;
@@ -167,6 +168,7 @@ describe("the line of a file store", () => {
     }
   });
 
+  // kills: place-of-two-pieces
   it("LOCK-12: pieces of two places are none", () => {
     change([], tickets(2));
     const [, one = "", two = ""] = text().split("\n");
@@ -177,6 +179,7 @@ describe("the line of a file store", () => {
     }
   });
 
+  // kills: place-twice, place-out-of-turn, place-behind-its-piece
   it("LOCK-12: a crash while it moves up loses at most one place, and leaves none twice once it is given up", () => {
     const many = tickets(60);
     change([], many);
@@ -207,6 +210,7 @@ describe("the line of a file store", () => {
     }
   });
 
+  // kills: place-hides-others
   it.each([
     ["a whole place", [ticket(2)], 3, (line: string) => line],
     // It is no place, and nobody looks for it: it goes when the file is next moved together.
@@ -233,6 +237,7 @@ describe("the line of a file store", () => {
     });
   });
 
+  // kills: line-kept-elsewhere
   it("LOCK-12: is the file that has its name, also when the one before was kept elsewhere", () => {
     withLine((line) => {
       line.read();

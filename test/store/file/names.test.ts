@@ -41,6 +41,7 @@ describe("a tree whose names have not changed for a while", () => {
     expect(await one.tryAcquire("shop")).toBeNull();
   });
 
+  // kills: names-changed
   it("STORE-2: is missed by everybody when its record is taken away by hand", async () => {
     const held = await one.acquire("shop");
     await sleep(SETTLED_MS);
@@ -59,6 +60,7 @@ describe("a tree whose names have not changed for a while", () => {
 });
 
 describe("a tree beside more trees than are kept open", () => {
+  // kills: tree-closed-in-use
   it("LOCK-1: is used again although all the others are in use", async () => {
     const root = mkdtempSync(join(tmpdir(), "holdfast-names-"));
     const holdfast = await openHoldfast({ store: `file:${root}`, owner: "agent:a" });

@@ -67,6 +67,7 @@ describe("connections to one database", () => {
     expect(await pairs(store, "tree", 2)).toHaveLength(2);
   });
 
+  // kills: sqlite-replaced, sqlite-read-gone
   it("STORE-3: do not go on in a file that was deleted, while others begin a new one at its path", async () => {
     const place = newPlace();
     const store = await open(place);

@@ -136,6 +136,7 @@ describe("fencing tokens", () => {
     expect(await store.reader.list({ prefix: null, after: null, limit: 10 })).toHaveLength(2);
   });
 
+  // kills: sqlite-durable, sqlite-reserved
   it("a step that must survive a power cut is on the disk before anybody is told, and so are reserved numbers", async () => {
     const store = await open(newPlace());
     const modes = watchCommits();

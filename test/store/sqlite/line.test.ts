@@ -22,6 +22,7 @@ const owners = async (store: Store) => (await store.reader.inspect(KEY)).waiters
 const rows = (raw: RawDatabase) => raw.prepare("SELECT count(*) AS count FROM tickets").get()?.count;
 
 describe("a row that cannot be read", () => {
+  // kills: row-beside-unreadable
   it("LOCK-12: costs its waiter the place once, not with every look", async () => {
     const place = newPlace();
     const clock = stillClock();

@@ -68,6 +68,7 @@ describe("a store of version 1", () => {
     expect(schemaOf(raw)).toEqual(schemaOf(openRaw(fresh)));
   });
 
+  // kills: upgrade-version
   it("goes through every version to the newest one", async () => {
     const place = await storeOfVersionOne();
     const pending = await createSqliteInstallation(place, THREE).pending();
@@ -122,6 +123,7 @@ describe("a store of version 1", () => {
     expect([versionOf(raw), upgradesIn(raw)]).toEqual([3, 4_000]);
   });
 
+  // kills: upgrade-in-parts
   it("is whole after a migration that fails", async () => {
     const place = await storeOfVersionOne();
     const raw = openRaw(place);
@@ -144,6 +146,7 @@ describe("a store of version 1", () => {
 });
 
 describe("a store of version 2", () => {
+  // kills: newer-schema
   it("is refused by a program that knows only version 1, and left alone", async () => {
     const place = await storeOfVersionOne();
     await (await open(place, clock, TWO)).close();

@@ -71,6 +71,7 @@ describe("opening a database", () => {
     await second.close();
   });
 
+  // kills: open-in-turn
   it("is not kept waiting by somebody who stands still inside the turnstile, where there is nothing to set up", async () => {
     const place = newPlace();
     const first = await open(place);
@@ -82,6 +83,7 @@ describe("opening a database", () => {
     closeSync(stopped);
   });
 
+  // kills: database-closed
   it("STORE-6: says that it was closed to whoever asks afterwards", async () => {
     const store = await open(newPlace());
     const grants = await acquire(store, "k");
@@ -91,6 +93,7 @@ describe("opening a database", () => {
     await expect(late).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
   });
 
+  // kills: turnstile-closed
   it("leaves alone what was opened under its numbers since it was closed, whatever still waits for its turn", async () => {
     const place = newPlace();
     const store = await open(place);

@@ -52,19 +52,19 @@
 #endif
 #define FENCES_INCREASE 1 /* in the order of granting, over crashes and power cuts too */
 #define ONE_GRANT 2       /* a grant is committed only when the one before has ended, or ends in the same step */
-#define CURRENT_ONLY 3    /* only the holder of the current grant writes, and only if it was unexpired under the guard */
+#define CURRENT_ONLY 3    /* only the holder of the current grant writes, and it was unexpired under the guard */
 #define NO_LOST_UPDATE 4  /* the value counts every accepted increment */
 #define RECORD_WHOLE 5    /* after the repair the record shows the current grant, and the audit has what is counted */
 #define NOT_TAKEN_AWAY 6  /* a grant is ended by its owner, or when it is expired or its process is dead */
 /* 7, no waiter is stuck for good, is the verifier's own check for invalid end states. */
-#define CUT_SURVIVED 8    /* a power cut leaves an acknowledged detached grant, its entry, and its acknowledged release */
+#define CUT_SURVIVED 8    /* a power cut leaves an acknowledged detached grant, its entry, and its release */
 #define STAYS_USABLE 9    /* no crash and no power cut leaves a tree that a person has to mend */
 #define STOLEN_STAYS_ENDED 10 /* a detached grant that another client took over is not back after a power cut */
 
 /*
- * A grant is known by its lock id and its token hash (newGrant). Here both are one number: 4 for each request, which has
- * one token, and in the rest which grant with that token it is: 0 by acquire, 1 the same and detached, 2 handed over,
- * 3 handed over once more to a place in line that a crash left.
+ * A grant is known by its lock id and its token hash (newGrant, findOwn). Here both are one number. Each request has
+ * one token and four numbers, one for each grant that can have this token: 0 by acquire, 1 by acquire and detached,
+ * 2 by a hand-over, 3 by a second hand-over to a place in line that a crash left.
  */
 #define REQUEST(c, round, detached) (((c - 1) * ROUNDS + round) * 4 + detached)
 #define IS_DETACHED(g) (g > 3 && g % 4 == 1)
@@ -90,7 +90,7 @@ typedef Page { /* TreeRecord */
 }
 Page page;     /* tree.json */
 Page disk;     /* the version of it that is surely on the disk; all zero when no power cut can come any more */
-byte unsynced; /* tree.json since then: 1 written in place, 2 replaced by a file that is on the disk, without its name */
+byte unsynced; /* since then: 1 written in place, 2 replaced by a file that is on the disk, but not under its name */
 byte node;     /* the grant in the node file */
 byte node_disk;
 bool node_unsynced;
@@ -197,7 +197,7 @@ inline clear(to) {
   to.synced = 0
 }
 
-/* What a step is for. */
+/* The operations: acquire, renew, Fence.commit, release, resume, leave. */
 #define ACQUIRE 1
 #define RENEW 2
 #define COMMIT 3
@@ -289,7 +289,7 @@ inline commit_point() {
   current = next
 }
 
-/* ---- What a step begins with ---- */
+/* ---- The beginning of a step ---- */
 
 /* FileTree.#finish: node files from `pending`, then tree.json without it. Doing it again changes nothing. */
 inline write_node(content, durable) {
@@ -317,15 +317,12 @@ inline commit_note() {
   d_step { chain_touched = CUTS > 0; extra = 0 };
   d_step { page.synced = true; disk.synced = (cuts > 0 && disk.there) };
   d_step {
-    i = page.kept;
     page.there = true;
     page.old = false;
     page.fence = fence;
     page.reserved = reserved;
-    page.kept = i;
     page.below = node != 0;
     page.synced = true;
-    i = 0;
     note_unsynced(2)
   };
   d_step { page_is_on_disk(); chain_short = false; chain_left = 0; chain_high = 0 }
@@ -344,6 +341,8 @@ inline start_of_new_tree() {
 #endif
 }
 
+/* assertNothingForgotten: E_STORE_CORRUPT */
+#define IS_FORGOTTEN (chain_left == 2 && chain_touched)
 #define NEEDS_REPAIR (!page.there || page.old || page.pending != 0 || extra > 0)
 
 /* FileTree.load. A crash may stop this too; doing it again from the start must end the same. */
@@ -351,9 +350,9 @@ inline load() {
   if
   :: !page.there -> /* beginning */
     if
-    :: chain_left == 2 && chain_touched -> CHECK(STAYS_USABLE, false); d_step { leave() }; goto idle /* assertNothingForgotten */
-    :: !(chain_left == 2 && chain_touched) && mark != 0 -> d_step { fence = (mark > chain_high -> mark : chain_high); reserved = mark }
-    :: !(chain_left == 2 && chain_touched) && mark == 0 ->
+    :: IS_FORGOTTEN -> CHECK(STAYS_USABLE, false); d_step { leave() }; goto idle
+    :: d_step { !IS_FORGOTTEN && mark != 0 -> fence = (mark > chain_high -> mark : chain_high); reserved = mark }
+    :: !IS_FORGOTTEN && mark == 0 ->
       start_of_new_tree();
       d_step {
         fence = (floor_from > chain_high -> floor_from : chain_high);
@@ -415,7 +414,7 @@ inline load() {
   fi
 }
 
-/* What the step finds once all is repaired. */
+/* FileTree.near: the grants that the step finds once all is repaired. */
 inline loaded() {
   below = (is_new -> node != 0 : page.below);
   kept_was = KEPT;
@@ -480,7 +479,7 @@ inline forget_step() {
   late = false
 }
 
-/* Guard.leave */
+/* Guard.leave. A step that changes nothing ends with it too. */
 inline leave() {
   lock[MY_GUARD] = (lock[MY_GUARD] == me -> 0 : lock[MY_GUARD]);
   inside[MY_GUARD] = (inside[MY_GUARD] == me -> 0 : inside[MY_GUARD]);
@@ -499,13 +498,15 @@ inline leave() {
 #define STILL_MINE (FOUND(mine) && !expired[mine]) /* requireOwn, requireWriter */
 #endif
 
+#define HEIR(t) (t % 4 == 0 -> t + 2 : t / 4 * 4 + 3)
+
 /* handOver: any ticket may be passed over, for it may have lapsed or its place may have got lost. */
 inline hand_over() {
   if
   :: true
   :: kept_was == 0 || filed_was == 0 ->
     select(i : 1 .. CLIENTS);
-    next = (SAME_TOKEN(ticket[i], gone) || ticket[i] == 0 -> 0 : (ticket[i] % 4 == 0 -> ticket[i] + 2 : 3 + ticket[i] / 4 * 4)); /* isLeftIn */
+    next = (SAME_TOKEN(ticket[i], gone) || ticket[i] == 0 -> 0 : HEIR(ticket[i])); /* isLeftIn, inherited */
     i = 0
   fi
 }
@@ -525,7 +526,7 @@ active [CLIENTS] proctype Client() {
   byte want; /* the grant it asks for */
   byte mine; /* the grant it believes to hold, or 0 */
   byte seen; /* the value it read */
-  byte op;
+  byte op;   /* the operation under way, or 0 */
   /* In a step, all 0 between steps: */
   bool late;      /* the lease had run out when the guard was taken */
   byte fence;     /* the last number given out */
@@ -538,7 +539,7 @@ active [CLIENTS] proctype Client() {
   byte next;      /* the grant that will be on record */
   byte gone;      /* the grant that is released */
   bool filed;     /* it goes into the node file */
-  bool durable;
+  bool durable;   /* Changes.durable */
 
 life:
   {
@@ -562,12 +563,16 @@ ready:
       fi
     };
 
-ask:
+ask: /* acquire */
     op = ACQUIRE;
 step: /* FileLedger.transact */
     enter();
     if
-    :: d_step { op == ACQUIRE && HANDED -> mine = (IS_HANDED(kept_was) -> kept_was : filed_was); op = RENEW; next = mine } /* takeUp */
+    :: d_step { op == ACQUIRE && HANDED -> /* takeUp */
+        mine = (IS_HANDED(kept_was) -> kept_was : filed_was);
+        op = RENEW;
+        next = mine
+      }
     :: d_step { op == ACQUIRE && !HANDED && (IN_THE_WAY(kept_was) || IN_THE_WAY(filed_was)) ->
         ticket[me] = (IS_DETACHED(want) || STRICT -> 0 : want); /* standInLine, bidOf */
         leave()
@@ -577,18 +582,20 @@ step: /* FileLedger.transact */
       :: goto giving_up
       fi
     :: d_step { op == ACQUIRE && !HANDED && !IN_THE_WAY(kept_was) && !IN_THE_WAY(filed_was) ->
-        next = want; /* decide: what is there is recoverable and ends in this step */
+        next = want; /* decide: a grant that is there is recoverable, and ends in this step */
         durable = IS_DETACHED(want)
       }
+    /* renew, requireOwn */
     :: d_step { op == RENEW && STILL_MINE -> next = mine; durable = IS_DETACHED(mine) }
+    :: d_step { op == RENEW && !STILL_MINE -> leave() }; goto letting_go
+    /* Fence.commit, requireWriters */
     :: op == COMMIT && STILL_MINE -> goto committing
-    :: d_step { op == RESUME && FOUND(mine) -> next = mine; durable = IS_DETACHED(mine) }
 #ifdef NO_FENCE_CHECK
     :: op == COMMIT && !STILL_MINE -> goto committing
 #else
     :: d_step { op == COMMIT && !STILL_MINE -> leave() }; goto letting_go
 #endif
-    :: d_step { op == RENEW && !STILL_MINE -> leave() }; goto letting_go
+    /* release */
 #ifdef RELEASE_UNCONDITIONAL
     :: atomic { op == RELEASE && current != 0 -> gone = current; durable = IS_DETACHED(gone); hand_over() }
     :: d_step { op == RELEASE && current == 0 -> leave(); seen = 0; mine = 0 }; goto ready
@@ -596,8 +603,11 @@ step: /* FileLedger.transact */
     :: atomic { op == RELEASE && FOUND(mine) -> gone = mine; durable = IS_DETACHED(mine); hand_over() }
     :: d_step { op == RELEASE && !FOUND(mine) -> leave(); seen = 0; mine = 0 }; goto ready
 #endif
+    /* resume */
+    :: d_step { op == RESUME && FOUND(mine) -> next = mine; durable = IS_DETACHED(mine) }
     :: d_step { op == RESUME && !FOUND(mine) -> leave(); seen = 0; mine = 0 }; goto ready
-    :: d_step { op == LEAVE -> ticket[me] = 0; leave() }; goto left /* leave */
+    /* leave */
+    :: d_step { op == LEAVE -> ticket[me] = 0; leave() }; goto left
     fi;
 #ifdef STEAL_TWO_STEPS
     if
@@ -711,35 +721,38 @@ step: /* FileLedger.transact */
     fi;
 #endif
 
-    /* writeTickets, and the answer. */
+    /* writeTickets, Guard.leave, and the answer. A waiter with a hand-over may have seen it since the commit. */
     if
-      :: d_step { op == RELEASE ->
+    :: d_step { op == RELEASE ->
         i = 1;
         do
-        :: i <= CLIENTS -> ticket[i] = (SAME_TOKEN(ticket[i], gone) || SAME_TOKEN(ticket[i], next) -> 0 : ticket[i]); i++
+        :: i <= CLIENTS && (SAME_TOKEN(ticket[i], gone) || SAME_TOKEN(ticket[i], next)) -> ticket[i] = 0; i++
+        :: i <= CLIENTS && !(SAME_TOKEN(ticket[i], gone) || SAME_TOKEN(ticket[i], next)) -> i++
         :: else -> break
         od;
         i = 0;
         over[mine] = (IS_DETACHED(mine) && gone == mine && cuts > 0 -> RELEASE : 0);
         leave();
         seen = 0;
-        mine = 0 };
-        goto ready
-      :: d_step { op == RESUME || (op == RENEW && want == 0) -> leave() };
-        goto hold
-      :: d_step { op == RENEW && want != 0 -> ticket[me] = 0; leave() }
-      :: d_step { op == ACQUIRE ->
+        mine = 0
+      };
+      goto ready
+    :: d_step { op == RESUME || (op == RENEW && want == 0) -> leave() };
+      goto hold
+    :: d_step { op == RENEW && want != 0 -> ticket[me] = 0; leave() }
+    :: d_step { op == ACQUIRE ->
         ticket[me] = 0;
         mine = want;
         owed = (IS_DETACHED(mine) -> mine : owed);
         over[kept_was] = (IS_DETACHED(kept_was) && cuts > 0 -> ACQUIRE : 0);
         over[filed_was] = (IS_DETACHED(filed_was) && cuts > 0 -> ACQUIRE : 0);
-        leave() }
+        leave()
+      }
     fi;
 
 taken:
     atomic { want = 0; seen = value }; /* may happen long after the grant was lost */
-hold:
+hold: /* renew, Fence.commit, resume, in any order and at any time */
     do
     :: atomic { op == 0 -> op = RENEW; goto step }
     :: atomic { op == 0 -> op = COMMIT; goto step }
@@ -805,7 +818,7 @@ end:
   }
 }
 
-/* ---- What happens to them ---- */
+/* ---- Crashes, power cuts, time ---- */
 
 /* The operation stops where it is, and the system or the code frees the guard. */
 inline stop(c) {
@@ -852,7 +865,7 @@ inline cut_power() {
   :: unsynced != 0 && disk.there -> copy(page, disk)
   :: unsynced == 1 && disk.there -> d_step { page.fence = disk.fence; page.reserved = disk.reserved } /* parts of two */
   :: unsynced == 1 && disk.there -> page.kept = disk.kept
-  :: unsynced == 1 || (unsynced == 2 && !disk.there) || !page.there -> /* FileTree.#read: not readable, or not there */
+  :: unsynced == 1 || (unsynced == 2 && !disk.there) || !page.there -> /* FileTree.#read: none that can be read */
     if
     :: last_granted == 0
     :: last_granted != 0 && page.synced -> chain_left = 2; chain_high = last_granted

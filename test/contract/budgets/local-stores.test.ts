@@ -20,11 +20,10 @@ interface Counted {
 }
 
 const isLinux = process.platform === "linux";
-const why = isLinux ? "" : " (not run: the counts are those of Linux)";
-const whyNoTrace = !isLinux || canTrace() ? why : " (not run: strace is not installed, or may not trace here)";
+const mayTrace = isLinux && canTrace();
 
 describe.each(["file", "sqlite"] as const)("budgets of the %s store", (kind) => {
-  it.skipIf(!isLinux)(`each operation takes as many transactions and syncs as recorded${why}`, () =>
+  it.skipIf(!isLinux)("each operation takes as many transactions and syncs as recorded (needs Linux)", () =>
     inFolder(kind, (args) => {
       const answer = execFileSync(process.execPath, ["--import", COUNTER, ...args], { encoding: "utf8" });
       const counted = Object.entries(JSON.parse(answer) as Record<string, Counted>);
@@ -36,7 +35,7 @@ describe.each(["file", "sqlite"] as const)("budgets of the %s store", (kind) => 
     }),
   );
 
-  it.skipIf(whyNoTrace !== "")(`the kernel is asked for as many syncs as recorded${whyNoTrace}`, () =>
+  it.skipIf(!mayTrace)("the kernel gets as many sync calls as recorded (needs strace that may trace)", () =>
     inFolder(kind, (args, folder) => {
       const trace = join(folder, "trace");
       const filter = `trace=${SYNCS},${MARKS}`;

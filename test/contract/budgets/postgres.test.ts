@@ -20,7 +20,7 @@ interface Mark {
 const isForeign = process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined;
 
 it.skipIf(isForeign)(
-  "budgets of postgres: each operation takes as many round trips as recorded (needs a server that the tests start)",
+  "budgets of postgres: each operation takes as many round trips as recorded (needs a PostgreSQL server that the tests start)",
   async () => {
     const server = await sharedServer();
     const database = databaseOf(await newPostgresStore(server));

@@ -85,13 +85,13 @@ describe("the marks of a tree", () => {
         '    "inside",',
         "    () => {",
         "      // kills: a",
-        "      it.skipIf(size() > 0)(`works %s, $n times`, () => {});",
+        "      it.skipIf(size() > 0)(`works %s, $n times (needs x)`, () => {});",
         "    },",
         "  );",
         "});",
       ],
     });
-    const good = "a file (store) inside works twice, 2 times";
+    const good = "a file (store) inside works twice, 2 times (needs x)";
     expect(marks.troubles).toEqual([]);
     expect(selected(marks, [good, `${good} more`, "a file (store) works twice, 2 times", "inside works"])).toEqual([
       good,

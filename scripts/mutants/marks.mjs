@@ -24,13 +24,13 @@ const HEAD = /^\s*(?:for|while|if) \(.*\)$/;
 const CLOSING = /^\s*[\])}]/;
 /** Vitest's test modifiers that are called themselves before the title comes. */
 const CALLED_MODIFIERS = new Set(["each", "for", "skipIf", "runIf"]);
-/** What Vitest or JavaScript fills in: `%s`, `$name`, `${name}`. */
+/** The places in a title that Vitest or JavaScript fills in: `%s`, `$name`, `${name}`. */
 const FILLED_IN = /%[sdifjoOc#$%]|\$\{[^}]*\}|\$[\w.]+/;
 const ANYTHING = "[\\s\\S]*";
 
 /**
- * Returns the mutants below `root`, each with the tests that kill it, and what is wrong with the marks, as lines of text.
- * Nothing is wrong with a mutant that the runner can try.
+ * Returns the mutants below `root`, each with the tests that kill it, and what is wrong with the marks, as lines of text. The
+ * runner can try every mutant when there are none.
  */
 export function readMarks(root) {
   const sources = readSources(root);
@@ -99,7 +99,7 @@ function targetBelow(lines, index, mark, text) {
   return below;
 }
 
-/** Returns the text in which a mutant must find its place: the line below its mark, or for a listed one the whole file. */
+/** Returns the text in which a mutant has its place: the line below its mark, or the whole file for one of a list. */
 function textOf(root, { file, target }) {
   if (!existsSync(join(root, file))) return "";
   const text = readFileSync(join(root, file), "utf8");

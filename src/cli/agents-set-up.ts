@@ -2,7 +2,7 @@
 import type { AgentClient } from "../hooks/call.js";
 import { ChangePlan } from "../hooks/install/change-plan.js";
 import { agentsPagePart, clientsIn, hookPart, isInGit, mcpPart, noteFor } from "../hooks/install/parts.js";
-import type { Context, Outcome } from "./context.js";
+import type { ContextWith, Outcome } from "./command.js";
 import { hookOptions, launcherNotes } from "./hook-options.js";
 import { writeFiles } from "./written-files.js";
 
@@ -12,10 +12,16 @@ interface MadeWorkspace {
   readonly created: boolean;
 }
 
-export async function setUpAgents(context: Context, workspace: MadeWorkspace): Promise<Outcome> {
+interface AgentFlags {
+  readonly client: readonly AgentClient[];
+  readonly yes: boolean;
+  readonly "dry-run": boolean;
+}
+
+export async function setUpAgents(context: ContextWith<AgentFlags>, workspace: MadeWorkspace): Promise<Outcome> {
   const { root } = workspace;
-  const options = hookOptions(context);
-  const said = context.flags.list("client") as readonly AgentClient[];
+  const { client: said, yes, "dry-run": isDry } = context.flags;
+  const options = hookOptions(context.env, {});
   const clients = said.length > 0 ? said : clientsIn(root);
   const plan = new ChangePlan(root);
   plan.put(agentsPagePart);
@@ -26,7 +32,8 @@ export async function setUpAgents(context: Context, workspace: MadeWorkspace): P
   if (isInGit(root)) plan.put(hookPart(root, "git", options));
   const notes = clients.map((client) => noteFor(client, options)).filter((note) => note !== undefined);
   return writeFiles(context, plan, {
-    when: "ask",
+    when: yes ? "at-once" : "ask",
+    isDry,
     data: { ...workspace, clients },
     nothing: "everything for agents is there already",
     yes: ["holdfast", "init", "--agents", ...said.flatMap((each) => ["--client", each]), "--yes"].join(" "),

@@ -11,9 +11,10 @@ import {
 import { issueKey, parseIssueId } from "../board/issue.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
+import { given } from "../support/given.js";
 import { HOME } from "../support/home.js";
 import type { TokenFiles } from "../workspace/token-files.js";
-import type { Context } from "./context.js";
+import type { BaseContext, ContextWith } from "./command.js";
 import { tokenAround, tokenFiles } from "./detached.js";
 import { notingOwn } from "./own-grant.js";
 
@@ -24,18 +25,18 @@ export interface OpenBoard {
 }
 
 /** The board of the workspace, to change it. */
-export async function openTheBoard(context: Context): Promise<OpenBoard> {
+export async function openTheBoard(context: BaseContext): Promise<OpenBoard> {
   const dir = boardFolder(context);
   const holdfast = await context.openHoldfast();
   return { holdfast, board: openBoard(holdfast, dir), files: tokenFiles(context, holdfast) };
 }
 
 /** The same to look at it: the store of locks is not even opened. */
-export function readTheBoard(context: Context): BoardReader {
+export function readTheBoard(context: BaseContext): BoardReader {
   return openBoardReader(boardFolder(context));
 }
 
-function boardFolder(context: Context): string {
+function boardFolder(context: BaseContext): string {
   const { root } = context.workspace();
   if (root !== null) return join(root, HOME, "board");
   throw new HoldfastError("E_CONFIG", "the board is in a workspace, and there is none here", {
@@ -44,25 +45,27 @@ function boardFolder(context: Context): string {
   });
 }
 
+/** The issue to change, and the flags that say under which conditions. */
+type ChangeContext = ContextWith<
+  { readonly token: string | undefined; readonly "if-revision"?: number | undefined },
+  { readonly ID: string }
+>;
+
 /**
  * Changes an issue with the claim the caller has on it, if any: the token said, the one around if it holds the issue, or
  * the one kept for this user and owner. A kept one whose claim is over is refused once, so that whoever lost it learns of
  * it, and forgotten; one that is only asked for, by a claim that stands in line, is left alone.
  */
 export async function changing<T>(
-  context: Context,
+  context: ChangeContext,
   { holdfast, files }: OpenBoard,
   change: (id: string, options: ChangeOptions) => Promise<T>,
 ): Promise<T> {
-  const id = parseIssueId(context.arg("ID"));
+  const id = parseIssueId(context.args.ID);
   const key = issueKey(id);
-  const token = context.flags.text("token") ?? (await heldToken(context, holdfast, files, key));
-  const ifRevision = context.flags.integer("if-revision");
+  const token = context.flags.token ?? (await heldToken(context, holdfast, files, key));
   try {
-    return await change(id, {
-      ...(token === undefined ? {} : { token }),
-      ...(ifRevision === undefined ? {} : { ifRevision }),
-    });
+    return await change(id, given({ token, ifRevision: context.flags["if-revision"] }));
   } catch (error) {
     if (token !== undefined && isHoldfastError(error, "E_LOCK_NOT_HELD")) files.forget([key], token);
     throw error;
@@ -71,17 +74,17 @@ export async function changing<T>(
 
 /** The issue after a change, and whether it is another one now: what stayed as it was has the revision it had. */
 export async function changed(
-  context: Context,
+  context: ChangeContext,
   opened: OpenBoard,
   change: (id: string, options: ChangeOptions) => Promise<Issue>,
 ): Promise<{ readonly issue: Issue; readonly isChanged: boolean }> {
-  const before = await opened.board.get(context.arg("ID")).catch(() => null);
+  const before = await opened.board.get(context.args.ID).catch(() => null);
   const issue = await changing(context, opened, change);
   return { issue, isChanged: issue.revision !== before?.revision };
 }
 
 async function heldToken(
-  context: Context,
+  context: BaseContext,
   holdfast: Holdfast,
   files: TokenFiles,
   key: string,

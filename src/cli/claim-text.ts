@@ -1,6 +1,6 @@
 /** A claim just taken. The secret is for `--json` alone. */
 import type { Claimed } from "../board/board.js";
-import type { Outcome } from "./context.js";
+import type { Outcome } from "./command.js";
 import { clockTime } from "./moments.js";
 
 export function claimOutcome({ issue, token, lease_expires_at }: Claimed): Outcome {

@@ -5,7 +5,7 @@ import type { Mode } from "../lock/mode.js";
 import { invalidArgument } from "../support/errors.js";
 import { type Reattached, reattachAll, type Tokens } from "../workspace/detached.js";
 import { openTokenFiles, type TokenFiles } from "../workspace/token-files.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, ContextWith, Outcome } from "./command.js";
 import { grantTable } from "./grants-text.js";
 import type { Screen } from "./screen.js";
 
@@ -15,20 +15,29 @@ export interface Taken {
   readonly found: readonly Reattached[];
 }
 
-export function tokenFiles(context: Context, holdfast: Holdfast): TokenFiles {
+export function tokenFiles(context: BaseContext, holdfast: Holdfast): TokenFiles {
   return openTokenFiles(context.env, holdfast.storeUrl, holdfast.owner);
 }
 
-export function tokenAround({ env }: Context): string | undefined {
+export function tokenAround({ env }: BaseContext): string | undefined {
   return env.HOLDFAST_LEASE_TOKEN || undefined;
 }
 
+/** They say which grant on a key is meant. */
+interface GrantFlags {
+  readonly token: string | undefined;
+  readonly fence: number | undefined;
+}
+
 /** The detached leases that the keys of this command mean. */
-export async function takeUp(context: Context, keys = context.args("KEY")): Promise<Taken> {
+export async function takeUp(
+  context: ContextWith<GrantFlags, { readonly KEY: readonly string[] }>,
+  keys = context.args.KEY,
+): Promise<Taken> {
   const tokens: Tokens = {
-    said: context.flags.text("token"),
+    said: context.flags.token,
     around: tokenAround(context),
-    fence: context.flags.integer("fence"),
+    fence: context.flags.fence,
   };
   if (tokens.fence !== undefined && tokens.said !== undefined)
     throw invalidArgument("fence", "leave it out: --token says which grant is meant");

@@ -1,9 +1,9 @@
 /** `holdfast hook check git`: runs before a commit. */
 import { assertNobodyElseHolds, stagedKeys } from "../hooks/staged-paths.js";
 import { HoldfastError } from "../support/errors.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, Outcome } from "./command.js";
 
-export async function gitCheck(context: Context): Promise<Outcome> {
+export async function gitCheck(context: BaseContext): Promise<Outcome> {
   const { root } = context.workspace();
   if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
   const keys = stagedKeys(root, context.cwd);

@@ -1,8 +1,17 @@
 /** Help, written from the table: of everything, of a group of commands, of one. */
+import { given } from "../support/given.js";
 import { packageVersion } from "../support/version.js";
-import type { Outcome } from "./context.js";
+import {
+  type ArgumentSpec,
+  type Command,
+  type FlagSpec,
+  GLOBAL_FLAGS,
+  GROUPS,
+  type Named,
+  named,
+  type Outcome,
+} from "./command.js";
 import type { Parsed } from "./parse.js";
-import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, GROUPS } from "./row.js";
 import type { Screen } from "./screen.js";
 import { columns, wrap, wrapWords } from "./text.js";
 
@@ -11,18 +20,23 @@ export function version(): Outcome {
   return { data: { version }, text: () => version };
 }
 
-export function help({ row, command }: Parsed, table: readonly CommandRow[]): Outcome {
+export function help({ row, command }: Parsed, table: readonly Command[]): Outcome {
   if (row !== null) return { data: { help: describe(row) }, text: (screen) => helpOf(row, screen) };
   const rows = command === "" ? table : table.filter((each) => each.name.startsWith(`${command} `));
   return { data: { commands: rows.map(describe) }, text: (screen) => overview(rows, screen) };
 }
 
-/** The row as data: everything but the code. */
-function describe({ load: _load, ...row }: CommandRow): unknown {
-  return { ...row, usage: usageOf(row) };
+/** Returns the command as data: everything but the code. */
+function describe({ run: _run, ...row }: Command): unknown {
+  const { args, flags } = row;
+  return {
+    ...row,
+    ...given({ args: args && named(args), flags: flags && named(flags) }),
+    usage: usageOf(row),
+  };
 }
 
-function overview(rows: readonly CommandRow[], screen: Screen): string {
+function overview(rows: readonly Command[], screen: Screen): string {
   const parts = [
     screen.paint("bold", "holdfast") +
       " — locks with leases and fencing, for processes and agents that share a workspace",
@@ -38,18 +52,18 @@ function overview(rows: readonly CommandRow[], screen: Screen): string {
         )}`,
       );
   }
-  parts.push(`${screen.paint("bold", "flags of every command")}\n${flagLines(GLOBAL_FLAGS, screen.width)}`);
+  parts.push(`${screen.paint("bold", "flags of every command")}\n${flagLines(named(GLOBAL_FLAGS), screen.width)}`);
   parts.push("holdfast COMMAND --help says more. Durations: 500ms, 30s, 15m, 2h.");
   return parts.join("\n\n");
 }
 
-export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">): string {
+export function helpOf(row: Command, screen: Pick<Screen, "paint" | "width">): string {
   const { paint, width } = screen;
   const name = `holdfast ${row.name}`;
   const title = wrap(`${name} — ${row.summary}`, width, 2).replace(name, paint("bold", name));
   const parts = [title, wrapWords(["usage:", ...usageWords(row)], width, 2)];
   for (const paragraph of row.about ?? []) parts.push(wrap(paragraph, width, 0));
-  const args = [...(row.args ?? []), ...(row.rest === undefined ? [] : [row.rest])];
+  const args = [...named(row.args), ...(row.rest === undefined ? [] : [row.rest])];
   if (args.length > 0)
     parts.push(
       `${paint("bold", "arguments")}\n${columns(
@@ -57,8 +71,8 @@ export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">)
         width,
       )}`,
     );
-  if (row.flags?.length) parts.push(`${paint("bold", "flags")}\n${flagLines(row.flags, width)}`);
-  parts.push(`${paint("bold", "flags of every command")}\n${flagLines(GLOBAL_FLAGS, width)}`);
+  if (row.flags !== undefined) parts.push(`${paint("bold", "flags")}\n${flagLines(named(row.flags), width)}`);
+  parts.push(`${paint("bold", "flags of every command")}\n${flagLines(named(GLOBAL_FLAGS), width)}`);
   if (row.examples?.length)
     parts.push(
       `${paint("bold", "examples")}\n${row.examples.map(([line, meaning]) => `${wrap(`# ${meaning}`, width, 2, 2)}\n  ${line}`).join("\n")}`,
@@ -67,17 +81,17 @@ export function helpOf(row: CommandRow, screen: Pick<Screen, "paint" | "width">)
 }
 
 /** `holdfast lock acquire KEY… [--mode MODE]`. */
-export function usageOf(row: Omit<CommandRow, "load">): string {
+export function usageOf(row: Omit<Command, "run">): string {
   return usageWords(row).join(" ");
 }
 
 /** Each with what belongs to it: `[--mode MODE]` is one. */
-function usageWords(row: Omit<CommandRow, "load">): string[] {
-  const args = (row.args ?? []).map((arg) => {
+function usageWords(row: Omit<Command, "run">): string[] {
+  const args = named(row.args).map((arg) => {
     const name = arg.many ? `${arg.name}…` : arg.name;
     return arg.optional ? `[${name}]` : name;
   });
-  const flags = (row.flags ?? []).map((flag) => (flag.required ? flagForm(flag) : `[${flagForm(flag)}]`));
+  const flags = named(row.flags).map((flag) => (flag.required ? flagForm(flag) : `[${flagForm(flag)}]`));
   const rest = row.rest === undefined ? [] : row.rest.optional ? [`[-- ${row.rest.name}]`] : [`-- ${row.rest.name}`];
   return ["holdfast", row.name, ...args, ...flags, ...rest];
 }
@@ -85,16 +99,16 @@ function usageWords(row: Omit<CommandRow, "load">): string[] {
 const VALUES = { text: "TEXT", duration: "DURATION", integer: "N", pairs: "NAME=VALUE", time: "TIME" } as const;
 
 /** `--ttl DURATION`. */
-export function flagForm(flag: FlagRow): string {
+export function flagForm(flag: Named<FlagSpec>): string {
   if (flag.type === "boolean") return `--${flag.name}`;
   return `--${flag.name} ${flag.value ?? flag.choices?.join("|") ?? VALUES[flag.type]}`;
 }
 
-function argumentHelp({ help, choices }: Pick<ArgumentRow, "help" | "choices">): string {
+function argumentHelp({ help, choices }: Pick<ArgumentSpec, "help" | "choices">): string {
   return choices === undefined ? help : `${help}: ${choices.join(", ")}`;
 }
 
-function flagLines(flags: readonly FlagRow[], width: number): string {
+function flagLines(flags: readonly Named<FlagSpec>[], width: number): string {
   const rows = flags.map((flag): readonly [string, string] => [
     (flag.short === undefined ? "" : `-${flag.short}, `) + flagForm(flag),
     flag.help + (flag.repeat || flag.type === "pairs" ? " (repeatable)" : ""),

@@ -3,20 +3,27 @@
 import type { HookOptions } from "../hooks/install/client-entries.js";
 import { findLauncher } from "../hooks/install/launcher.js";
 import { type Duration, parseDuration } from "../lease/duration.js";
-import type { Context } from "./context.js";
 
 /** A client gives a hook up after some minutes whatever it was told. */
 const LONGEST_WAIT_MS = 300_000;
 
-export function hookOptions({ flags, env }: Context): HookOptions {
-  const wait = flags.text("wait");
+interface HookFlags {
+  readonly ttl?: string | undefined;
+  readonly wait?: string | undefined;
+  readonly "each-turn"?: boolean;
+}
+
+export function hookOptions(
+  env: NodeJS.ProcessEnv,
+  { ttl, wait, "each-turn": eachTurn = false }: HookFlags,
+): HookOptions {
   const ms = parseDuration((wait ?? 0) as Duration, "wait", { atLeastMs: 0, atMostMs: LONGEST_WAIT_MS });
   return {
     launcher: findLauncher(env, process.argv[1] ?? ""),
-    ttl: flags.text("ttl"),
+    ttl,
     wait,
     waitSeconds: Math.ceil(ms / 1_000),
-    eachTurn: flags.has("each-turn"),
+    eachTurn,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Issues and gates for people. */
 import type { Gate, Issue, IssueSummary } from "../board/board.js";
-import type { Outcome } from "./context.js";
+import type { Outcome } from "./command.js";
 import { type Column, grid } from "./grid.js";
 import { span } from "./moments.js";
 import type { Screen } from "./screen.js";
@@ -22,7 +22,7 @@ function needsOf({ dependencies, gates }: IssueSummary): string {
 }
 
 /** How an assignee is typed. */
-export function nobodyOr(assignee: string): string | null {
+export function nobodyOr(assignee: string | undefined): string | null | undefined {
   return assignee === "none" ? null : assignee;
 }
 

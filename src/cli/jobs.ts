@@ -3,14 +3,14 @@ import { COMMANDS } from "../jobs/define.js";
 import type { JobRecord, Jobs } from "../jobs/index.js";
 import type { JobSettings } from "../jobs/settings.js";
 import { invalidArgument } from "../support/errors.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, Outcome } from "./command.js";
 import { type Column, grid } from "./grid.js";
 import { secondsSince, span } from "./moments.js";
 import type { Screen } from "./screen.js";
 import { columns, quoted } from "./text.js";
 
 /** `E_CONFIG` where the store has none. */
-export async function openTheJobs(context: Context): Promise<Jobs> {
+export async function openTheJobs(context: BaseContext): Promise<Jobs> {
   const { openJobs } = await import("../jobs/index.js");
   return openJobs(await context.openHoldfast());
 }
@@ -21,8 +21,7 @@ export async function writeSettings(jobs: Jobs, { keep, ...caps }: JobSettings):
   if (keep !== undefined) await jobs.setKeep(keep);
 }
 
-export function jobIdOf(context: Context): number {
-  const text = context.arg("ID");
+export function jobIdOf(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw invalidArgument("ID", `${JSON.stringify(text)} is no number of a job`);
   return Number(text);
 }

@@ -2,20 +2,16 @@
 import { resolve } from "node:path";
 import { type Deliverable, openDeliverable } from "../deliverable/index.js";
 import { isHoldfastError } from "../support/errors.js";
-import type { Context } from "./context.js";
+import { given } from "../support/given.js";
+import type { BaseContext } from "./command.js";
 
-export function deliverableOf(context: Context): Deliverable {
-  const holder = ownerAnywhere(context);
-  const deliverableId = context.flags.text("id");
-  return openDeliverable(resolve(context.cwd, context.arg("DIR")), {
-    ...(holder === undefined ? {} : { holder }),
-    ...(deliverableId === undefined ? {} : { deliverableId }),
-  });
+export function deliverableOf(context: BaseContext, dir: string, deliverableId?: string): Deliverable {
+  return openDeliverable(resolve(context.cwd, dir), given({ holder: ownerAnywhere(context), deliverableId }));
 }
 
 /** The owner of the workspace around, when there is one. */
-function ownerAnywhere(context: Context): string | undefined {
-  const said = context.flags.text("owner") ?? (context.env.HOLDFAST_OWNER || undefined);
+function ownerAnywhere(context: BaseContext): string | undefined {
+  const said = context.flags.owner ?? (context.env.HOLDFAST_OWNER || undefined);
   if (said !== undefined) return said;
   try {
     return context.workspace().owner;
@@ -23,10 +19,4 @@ function ownerAnywhere(context: Context): string | undefined {
     if (isHoldfastError(error, "E_CONFIG")) return undefined;
     throw error;
   }
-}
-
-/** The lease token that was given, for calls that take one. */
-export function tokenOf(context: Context): { readonly token?: string } {
-  const token = context.flags.text("token");
-  return token === undefined ? {} : { token };
 }

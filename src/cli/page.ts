@@ -1,7 +1,7 @@
 /** docs/cli.md, written from the table. `npm run docs` writes it, a test compares it. */
 import { ERRORS } from "../support/errors.js";
+import { GROUPS } from "./command.js";
 import { helpOf } from "./help.js";
-import { GROUPS } from "./row.js";
 import { TABLE } from "./table.js";
 
 const WIDTH = 100;

@@ -1,12 +1,20 @@
 /** Words on a command line → the row they mean, its arguments and flags. Everything it knows comes from the table. */
 import { HoldfastError } from "../support/errors.js";
+import {
+  type ArgumentSpec,
+  type Command,
+  type FlagSpec,
+  GLOBAL_FLAGS,
+  type Named,
+  named,
+  type RestSpec,
+} from "./command.js";
 import { nearest } from "./nearest.js";
-import { type ArgumentRow, type CommandRow, type FlagRow, GLOBAL_FLAGS, type RestRow } from "./row.js";
 import { flagValue, type Value } from "./values.js";
 
 export interface Parsed {
   /** Null: no command was named, only perhaps a group (`holdfast lock --help`). */
-  readonly row: CommandRow | null;
+  readonly row: Command | null;
   /** The words that were taken for a command. */
   readonly command: string;
   readonly args: ReadonlyMap<string, readonly string[]>;
@@ -19,13 +27,13 @@ export interface Parsed {
 const ASKED: ReadonlySet<string> = new Set(["help", "version"]);
 
 /** `E_INVALID_ARGUMENT` with the command that shows the help as its next step. */
-export function parse(words: readonly string[], table: readonly CommandRow[]): Parsed {
+export function parse(words: readonly string[], table: readonly Command[]): Parsed {
   const end = words.indexOf("--");
   const before = [...(end < 0 ? words : words.slice(0, end))];
   const behind = end < 0 ? [] : words.slice(end + 1);
   const flags = new Map<string, Value>();
   const plain: string[] = [];
-  let row: CommandRow | null = null;
+  let row: Command | null = null;
   for (let word = before.shift(); word !== undefined; word = before.shift()) {
     if (word.startsWith("-") && word !== "-") takeFlag(word, before, flags, row);
     else if (row === null && plain.length === 0 && ASKED.has(word)) flags.set(word, true);
@@ -47,15 +55,15 @@ export function parse(words: readonly string[], table: readonly CommandRow[]): P
   const takesRest = row.rest !== undefined;
   const args = placeArguments(row, takesRest ? plain : [...plain, ...behind]);
   if (row.rest !== undefined) checkRest(row, row.rest, end < 0 ? null : behind);
-  for (const flag of row.flags ?? [])
+  for (const flag of named(row.flags))
     if (flag.required && !flags.has(flag.name)) throw usage(row, `--${flag.name}`, "is needed");
   return { row, command: row.name, args, flags, rest: takesRest ? behind : [] };
 }
 
 /** Takes one flag, and the word behind it when it needs a value. */
-function takeFlag(word: string, behind: string[], flags: Map<string, Value>, row: CommandRow | null): void {
+function takeFlag(word: string, behind: string[], flags: Map<string, Value>, row: Command | null): void {
   const [, name = "", given] = /^--?([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
-  const known = [...(row?.flags ?? []), ...GLOBAL_FLAGS];
+  const known: readonly Named<FlagSpec>[] = [...named(row?.flags), ...named(GLOBAL_FLAGS)];
   const flag = known.find((each) => (word.startsWith("--") ? each.name === name : each.short === name));
   if (flag === undefined) throw unknownFlag(word, row, known);
   if (flag.type === "boolean") {
@@ -70,10 +78,10 @@ function takeFlag(word: string, behind: string[], flags: Map<string, Value>, row
   flags.set(flag.name, flagValue(flag, text, flags.get(flag.name)));
 }
 
-function placeArguments(row: CommandRow, words: readonly string[]): Map<string, readonly string[]> {
+function placeArguments(row: Command, words: readonly string[]): Map<string, readonly string[]> {
   const left = [...words];
   const placed = new Map<string, readonly string[]>();
-  for (const arg of row.args ?? []) {
+  for (const arg of named(row.args)) {
     const own = arg.many ? left.splice(0) : left.splice(0, 1);
     if (own.length === 0 && arg.optional !== true) throw usage(row, arg.name, "is missing");
     for (const word of own) checkWord(row, arg, word);
@@ -85,7 +93,7 @@ function placeArguments(row: CommandRow, words: readonly string[]): Map<string, 
 }
 
 /** Nothing behind `--` is a variable that was not set: a job or gate without a command is another thing. */
-function checkRest(row: CommandRow, { name, optional }: RestRow, behind: readonly string[] | null): void {
+function checkRest(row: Command, { name, optional }: RestSpec, behind: readonly string[] | null): void {
   if (behind === null && optional === true) return;
   if (behind === null) throw usage(row, name, `write -- and then ${name}`);
   if (behind.length === 0) throw usage(row, name, "is missing behind --");
@@ -93,14 +101,14 @@ function checkRest(row: CommandRow, { name, optional }: RestRow, behind: readonl
 }
 
 /** An empty word is a variable that was not set: as a path it would mean the folder one is in. */
-function checkWord(row: CommandRow, { name, choices }: ArgumentRow, word: string): void {
+function checkWord(row: Command, { name, choices }: Named<ArgumentSpec>, word: string): void {
   // mutant: cli-empty-word: if (word === "") throw usage(row, name, "is empty"); →
   if (word === "") throw usage(row, name, "is empty");
   if (choices !== undefined && !choices.includes(word))
     throw usage(row, name, `${JSON.stringify(word)} is none of ${choices.join(", ")}`);
 }
 
-function unknownFlag(word: string, row: CommandRow | null, known: readonly FlagRow[]): HoldfastError {
+function unknownFlag(word: string, row: Command | null, known: readonly Named<FlagSpec>[]): HoldfastError {
   const name = word.split("=", 1)[0] ?? word;
   const flags = known.map((flag) => `--${flag.name}`);
   // `--gate` for `--add-gate`: a part of its name is nearer than any other word of its length.
@@ -110,7 +118,7 @@ function unknownFlag(word: string, row: CommandRow | null, known: readonly FlagR
   return usage(row, name, `there is no such flag${meant.length === 0 ? "" : `; did you mean ${meant.join(", ")}?`}`);
 }
 
-function unknownCommand(plain: readonly string[], table: readonly CommandRow[]): HoldfastError {
+function unknownCommand(plain: readonly string[], table: readonly Command[]): HoldfastError {
   const words = plain.slice(0, 2).join(" ");
   const below = table.filter((row) => row.name.startsWith(`${words} `)).map((row) => row.name.slice(words.length + 1));
   if (below.length > 0) return incomplete(words, below);
@@ -146,7 +154,7 @@ function incomplete(group: string, below: readonly string[]): HoldfastError {
 }
 
 /** A usage error of this command. */
-function usage(row: CommandRow | null, field: string, message: string): HoldfastError {
+function usage(row: Command | null, field: string, message: string): HoldfastError {
   return new HoldfastError("E_INVALID_ARGUMENT", `${field}: ${message}`, {
     details: { field: field.replace(/^--/, "") },
     next: [row === null ? "holdfast --help" : `holdfast ${row.name} --help`],

@@ -1,14 +1,12 @@
 /** What a command line says of an operation: `project=alpha map=m1`. */
 import { Policies } from "../policy/perform.js";
 import { invalidArgument } from "../support/errors.js";
-import type { Context } from "./context.js";
+import { given } from "../support/given.js";
+import type { BaseContext } from "./command.js";
 
-export function policiesOf(context: Context): Policies {
+export function policiesOf(context: BaseContext): Policies {
   const { policy, deployment } = context.workspace().config;
-  return new Policies({
-    ...(policy === undefined ? {} : { operations: policy }),
-    ...(deployment === undefined ? {} : { deployment }),
-  });
+  return new Policies(given({ operations: policy, deployment }));
 }
 
 /** `E_INVALID_ARGUMENT` for a word that is no id. */

@@ -1,10 +1,10 @@
 /** `holdfast doctor hooks`. */
 import { type Proof, proveHooks } from "../hooks/prove.js";
 import { ERRORS, HoldfastError } from "../support/errors.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, Outcome } from "./command.js";
 import type { Screen } from "./screen.js";
 
-export async function proveHooksHere(context: Context): Promise<Outcome> {
+export async function proveHooksHere(context: BaseContext): Promise<Outcome> {
   const workspace = context.workspace();
   const { root } = workspace;
   const proofs = root === null ? [] : await proveHooks(workspace, root, context.env);

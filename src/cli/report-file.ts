@@ -3,7 +3,7 @@ import { accessSync, constants, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { removeQuietly } from "../support/durable-file.js";
 import { type HoldfastError, ioError } from "../support/errors.js";
-import type { Context } from "./context.js";
+import type { BaseContext } from "./command.js";
 
 interface Report {
   succeeded(data: Readonly<Record<string, unknown>>): void;
@@ -14,7 +14,7 @@ interface Report {
 const NO_REPORT: Report = { succeeded() {}, failed() {} };
 
 /** `E_IO` when nothing could be written there: better before the work than after it. */
-export function openReport(file: string | undefined, { cwd, command }: Context): Report {
+export function openReport(file: string | undefined, { cwd, command }: BaseContext): Report {
   if (file === undefined) return NO_REPORT;
   const path = resolve(cwd, file);
   try {

@@ -6,12 +6,13 @@ import { existsSync } from "node:fs";
 import { findWorkspace, type Workspace } from "../features/configuration.js";
 import type { Holdfast } from "../lease/holdfast.js";
 import { holdfastOptions, storeMark } from "../workspace/find.js";
-import { type Context, createFlags, type Outcome } from "./context.js";
+import type { AnyWords, BaseContext, Command, Outcome } from "./command.js";
 import { Interrupted } from "./interrupted.js";
 import { type Parsed, parse } from "./parse.js";
 import { createScreen, type Screen } from "./screen.js";
 import { writeOut } from "./standard-streams.js";
 import { TABLE } from "./table.js";
+import { argumentsFor, flagsFor } from "./values.js";
 
 /** Returns the exit code. Never throws. */
 export async function main(words: readonly string[]): Promise<number> {
@@ -43,8 +44,7 @@ export async function main(words: readonly string[]): Promise<number> {
 async function carryOut(parsed: Parsed, screen: Screen, ending: Ending): Promise<Outcome> {
   if (parsed.flags.has("version")) return (await import("./help.js")).version();
   if (parsed.row === null || parsed.flags.has("help")) return (await import("./help.js")).help(parsed, TABLE);
-  const { run } = await parsed.row.load();
-  return run(createContext(parsed, screen, ending));
+  return parsed.row.run(createContext(parsed, parsed.row, screen, ending));
 }
 
 function show({ data, text, notes = [], exit = 0, isRaw = false }: Outcome, command: string, screen: Screen): number {
@@ -79,10 +79,10 @@ function createEnding(): Ending {
   };
 }
 
-function createContext(parsed: Parsed, screen: Screen, ending: Ending): Context {
+function createContext(parsed: Parsed, row: Command, screen: Screen, ending: Ending): BaseContext & AnyWords {
   const { env } = process;
   const cwd = process.cwd();
-  const flags = createFlags(parsed.flags);
+  const flags = flagsFor(row.flags, parsed.flags);
   let workspace: Workspace | undefined;
   let holdfast: Promise<Holdfast> | undefined;
   let controller: AbortController | undefined;
@@ -93,18 +93,16 @@ function createContext(parsed: Parsed, screen: Screen, ending: Ending): Context 
     ending.opened.push(opened);
     return opened;
   };
-  const context: Context = {
+  const context: BaseContext & AnyWords = {
     command: parsed.command,
     flags,
-    arg: (name) => parsed.args.get(name)?.[0] ?? "",
-    args: (name) => parsed.args.get(name) ?? [],
+    args: argumentsFor(row.args, parsed.args),
     rest: parsed.rest,
     env,
     cwd,
     screen,
     workspace() {
-      const said = { root: flags.text("root"), store: flags.text("store"), owner: flags.text("owner") };
-      workspace ??= findWorkspace(said, { cwd, env });
+      workspace ??= findWorkspace(flags, { cwd, env });
       return workspace;
     },
     openHoldfast() {

@@ -5,18 +5,51 @@ import type { Holdfast } from "../lease/holdfast.js";
 import type { AcquireOptions } from "../lease/options.js";
 import type { Mode } from "../lock/mode.js";
 import { pathKey } from "../lock/path-key.js";
+import { given } from "../support/given.js";
 import { acquireDetached, tokensAround } from "../workspace/detached.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, ContextWith, Outcome } from "./command.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached.js";
 import { span } from "./moments.js";
 import { notingOwn } from "./own-grant.js";
 import { tellingLater } from "./telling-later.js";
 import { count } from "./text.js";
 
-export async function take(context: Context, how: "acquire" | "steal"): Promise<Outcome> {
+/** The flags that `lock acquire` and `lock steal` share. */
+interface RequestFlags {
+  readonly mode: Mode | undefined;
+  readonly ttl: string | undefined;
+  readonly meta: Readonly<Record<string, string>> | undefined;
+  readonly pid: number | undefined;
+}
+
+interface AcquireFlags extends RequestFlags {
+  readonly wait: string | undefined;
+  readonly permits: number | undefined;
+  readonly token: readonly string[];
+}
+
+export async function acquireLocks(
+  context: ContextWith<AcquireFlags, { readonly KEY: readonly string[] }>,
+): Promise<Outcome> {
+  const { flags } = context;
   const holdfast = await context.openHoldfast();
-  const keys = context.args("KEY");
-  const options = { ...requestOf(context), ...(how === "acquire" ? await claimOf(context, holdfast) : {}) };
+  const presenting = flags.token.length > 0 ? flags.token : await tokensAround(holdfast, tokenAround(context));
+  const { wait, permits } = flags;
+  const options = { ...requestOf(context), presenting, ...given({ wait, permits }) };
+  return take("acquire", context, holdfast, context.args.KEY, options);
+}
+
+export async function takeOver(context: ContextWith<RequestFlags, { readonly KEY: string }>): Promise<Outcome> {
+  return take("steal", context, await context.openHoldfast(), [context.args.KEY], requestOf(context));
+}
+
+async function take(
+  how: "acquire" | "steal",
+  context: BaseContext,
+  holdfast: Holdfast,
+  keys: readonly string[],
+  options: AcquireOptions,
+): Promise<Outcome> {
   const files = tokenFiles(context, holdfast);
   const asked = acquireDetached(how, holdfast, files, keys, options);
   const lease = await tellingOfTheWait(context, holdfast, keys, asked).catch((error: unknown) => {
@@ -28,7 +61,7 @@ export async function take(context: Context, how: "acquire" | "steal"): Promise<
 }
 
 /** Who types the name of a file means the lock of that file, which is the one that agents' hooks look at. */
-function remarkOn(context: Context, key: string): readonly string[] {
+function remarkOn(context: BaseContext, key: string): readonly string[] {
   const { root } = context.workspace();
   if (root === null) return [];
   try {
@@ -40,36 +73,14 @@ function remarkOn(context: Context, key: string): readonly string[] {
   }
 }
 
-function requestOf({ flags, signal }: Context): AcquireOptions {
-  const mode = flags.text("mode") as Mode | undefined;
-  const ttl = flags.text("ttl");
-  const metadata = flags.pairs("meta");
-  const pid = flags.integer("pid");
-  return {
-    signal,
-    ...(mode === undefined ? {} : { mode }),
-    ...(ttl === undefined ? {} : { ttl }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(pid === undefined ? {} : { pid }),
-  };
-}
-
-async function claimOf(context: Context, holdfast: Holdfast): Promise<AcquireOptions> {
-  const { flags } = context;
-  const wait = flags.text("wait");
-  const permits = flags.integer("permits");
-  const said = flags.list("token");
-  const presenting = said.length > 0 ? said : await tokensAround(holdfast, tokenAround(context));
-  return {
-    presenting,
-    ...(wait === undefined ? {} : { wait }),
-    ...(permits === undefined ? {} : { permits }),
-  };
+function requestOf({ flags, signal }: ContextWith<RequestFlags>): AcquireOptions {
+  const { mode, ttl, meta: metadata, pid } = flags;
+  return { signal, ...given({ mode, ttl, metadata, pid }) };
 }
 
 /** On a terminal, whoever waits is told for whom. */
 export function tellingOfTheWait<T>(
-  { screen }: Context,
+  { screen }: BaseContext,
   holdfast: Holdfast,
   keys: readonly string[],
   work: Promise<T>,

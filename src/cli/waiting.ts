@@ -1,19 +1,18 @@
 /** Waiting for issues, gates and jobs, bounded: `--wait`, ten minutes unless said otherwise. */
 import { parseDuration } from "../lease/duration.js";
 import { HoldfastError } from "../support/errors.js";
-import type { Context } from "./context.js";
+import type { ContextWith } from "./command.js";
 import { inWords } from "./moments.js";
 
 const DEFAULT_WAIT = "10m";
 
 /** `late` is the sentence for when the time was up, and `look` the command that shows why: `E_LOCK_TIMEOUT`. */
 export async function waitingFor<T>(
-  context: Context,
+  context: ContextWith<{ readonly wait: string | undefined }>,
   { late, look }: { readonly late: string; readonly look: string },
   wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const text = context.flags.text("wait") ?? DEFAULT_WAIT;
-  const ms = parseDuration(text, "wait", { atLeastMs: 0, atMostMs: 24 * 3_600_000 });
+  const ms = parseDuration(context.flags.wait ?? DEFAULT_WAIT, "wait", { atLeastMs: 0, atMostMs: 24 * 3_600_000 });
   const over = AbortSignal.timeout(ms);
   try {
     return await wait(AbortSignal.any([context.signal, over]));

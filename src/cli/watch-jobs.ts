@@ -1,20 +1,28 @@
 /** `holdfast job list --watch`: lanes on a terminal, elsewhere a line for each change. */
 import type { Jobs, Lanes } from "../jobs/index.js";
 import { invalidArgument } from "../support/errors.js";
+import { given } from "../support/given.js";
 import { sleep } from "../support/sleep.js";
-import type { Context } from "./context.js";
+import type { ContextWith } from "./command.js";
 import { lanesLine, lanesPicture } from "./lanes-text.js";
 import { showLive } from "./live-screen.js";
 import { clockTime } from "./moments.js";
 
 const EVERY_MS = 500;
 
+interface ListFlags {
+  readonly project: string | undefined;
+  readonly state: string | undefined;
+  readonly limit: number | undefined;
+  readonly after: number | undefined;
+}
+
 /** `E_INVALID_ARGUMENT` for what makes no sense with it. */
-export async function watchJobs({ screen, signal, flags }: Context, jobs: Jobs): Promise<void> {
-  const odd = ["state", "limit", "after"].find((name) => flags.has(name));
+export async function watchJobs({ screen, signal, flags }: ContextWith<ListFlags>, jobs: Jobs): Promise<void> {
+  const odd = (["state", "limit", "after"] as const).find((name) => flags[name] !== undefined);
   if (odd !== undefined) throw invalidArgument(odd, "is not for --watch");
-  const project = flags.text("project");
-  const look = (): Promise<Lanes> => jobs.lanes(project === undefined ? {} : { project });
+  const { project } = flags;
+  const look = (): Promise<Lanes> => jobs.lanes(given({ project }));
   await look(); // What is odd is told before the screen is taken.
   const untilChange = (): Promise<void> => sleep(EVERY_MS, signal).catch(() => undefined);
   if (screen.isTerminal && !screen.json && !screen.quiet) {

@@ -1,30 +1,33 @@
 /** What the commands on worktrees share: opening, which worktree is meant, whose lock, and progress. */
 import { sep } from "node:path";
 import { HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
+import { given } from "../support/given.js";
 import { reattachAll } from "../workspace/detached.js";
 import { openWorktrees } from "../worktree/open-worktrees.js";
-import type { Progress, Worktrees } from "../worktree/worktrees.js";
-import type { Context } from "./context.js";
+import type { Progress, WorktreeInfo, Worktrees } from "../worktree/worktrees.js";
+import type { BaseContext, ContextWith } from "./command.js";
 import { tokenAround, tokenFiles } from "./detached.js";
+import { type Column, grid } from "./grid.js";
 import { span } from "./moments.js";
+import type { Screen } from "./screen.js";
 import { count, size } from "./text.js";
 
 /** For commands that change something. */
-export async function openForWriting(context: Context): Promise<Worktrees> {
+export async function openForWriting(context: BaseContext): Promise<Worktrees> {
   return openWorktrees(await context.openHoldfast(), { root: rootOf(context), ...configured(context) });
 }
 
 /** Creates nothing. */
-export function openForReading(context: Context): Promise<Worktrees> {
+export function openForReading(context: BaseContext): Promise<Worktrees> {
   return openWorktrees(null, { root: rootOf(context) });
 }
 
-function configured(context: Context): { sharedInPlace?: boolean } {
+function configured(context: BaseContext): { sharedInPlace?: boolean } {
   const { sharedInPlace } = context.workspace().config;
-  return sharedInPlace === undefined ? {} : { sharedInPlace };
+  return given({ sharedInPlace });
 }
 
-function rootOf(context: Context): string {
+function rootOf(context: BaseContext): string {
   const { root } = context.workspace();
   if (root === null)
     throw new HoldfastError("E_CONFIG", "worktrees need a workspace, and there is none around", {
@@ -34,7 +37,7 @@ function rootOf(context: Context): string {
 }
 
 /** Said, or the one the current folder lies in, or the only one. */
-export function chooseWorktree(context: Context, worktrees: Worktrees, said = context.args("WORKTREE")[0]): string {
+export function chooseWorktree(context: BaseContext, worktrees: Worktrees, said: string | undefined): string {
   if (said !== undefined) return said;
   const all = worktrees.trees.list();
   const around = all.find(({ path }) => `${context.cwd}${sep}`.startsWith(`${path}${sep}`));
@@ -48,10 +51,12 @@ export function chooseWorktree(context: Context, worktrees: Worktrees, said = co
 }
 
 /** The lease the caller has on the worktree, if any: said, from the environment, or kept for this user and owner. */
-export async function presenting(context: Context, worktree: string): Promise<{ token?: string; wait?: string }> {
-  const wait = context.flags.text("wait");
-  const waiting = wait === undefined ? {} : { wait };
-  const said = context.flags.text("token");
+export async function presenting(
+  context: ContextWith<{ readonly token: string | undefined; readonly wait: string | undefined }>,
+  worktree: string,
+): Promise<{ token?: string; wait?: string }> {
+  const { wait, token: said } = context.flags;
+  const waiting = given({ wait });
   if (said !== undefined) return { token: said };
   const holdfast = await context.openHoldfast();
   const key = `worktree:${worktree}`;
@@ -76,9 +81,20 @@ export async function presenting(context: Context, worktree: string): Promise<{ 
   }
 }
 
+const WORKTREES: readonly Column<WorktreeInfo>[] = [
+  { title: "NAME", cell: (each) => each.worktree_id },
+  { title: "MODE", cell: (each) => (each.mode === "shared" ? "shared ! high risk" : each.mode) },
+  { title: "STANDS ON", cell: (each) => each.head ?? "-", drop: 1 },
+  { title: "PATH", cell: (each) => each.path, least: 12 },
+];
+
+export function worktreeTable(worktrees: readonly WorktreeInfo[], screen: Screen): string {
+  return grid(WORKTREES, worktrees, screen);
+}
+
 /** How much of it is done, how fast, and how long it will take; drawn over itself on a terminal, else silent. */
 export function progressLine(
-  { screen }: Context,
+  { screen }: BaseContext,
   verb: string,
 ): { onProgress?: (progress: Progress) => void; end(): void } {
   const { stderr } = process;

@@ -2,14 +2,16 @@
 import { isatty } from "node:tty";
 import type { ChangePlan, FileChange } from "../hooks/install/change-plan.js";
 import { HoldfastError } from "../support/errors.js";
-import type { Context, Outcome } from "./context.js";
+import type { BaseContext, Outcome } from "./command.js";
 import { harmless, type Screen } from "./screen.js";
 import { readLine, writeError } from "./standard-streams.js";
 import { count } from "./text.js";
 
 export interface Writing {
-  /** `ask`: only after a yes on the terminal, or with --yes. */
+  /** `ask`: only after a yes on the terminal. */
   readonly when: "at-once" | "ask";
+  /** Shows the changes and writes nothing. */
+  readonly isDry: boolean;
   /** What is left to do, for people. */
   readonly notes: readonly string[];
   /** Beside the files in `--json`. */
@@ -20,11 +22,10 @@ export interface Writing {
   readonly yes?: string;
 }
 
-export async function writeFiles(context: Context, plan: ChangePlan, writing: Writing): Promise<Outcome> {
-  const { flags, screen } = context;
+export async function writeFiles({ screen }: BaseContext, plan: ChangePlan, writing: Writing): Promise<Outcome> {
   const { changes } = plan;
-  const isDry = flags.has("dry-run");
-  const isAsked = writing.when === "ask" && !flags.has("yes") && !isDry && changes.length > 0;
+  const { isDry } = writing;
+  const isAsked = writing.when === "ask" && !isDry && changes.length > 0;
   if (isAsked) askFirst(changes, screen, writing.yes ?? "--yes");
   if (!isDry) await plan.apply();
   return {

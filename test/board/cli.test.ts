@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { BOARD } from "../../src/cli/rows/board.js";
+import { ISSUES } from "../../src/cli/commands/issues.js";
 import { listGroup } from "../../src/support/process-table.js";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -136,8 +136,8 @@ it("CLI-4 refusals have their own exit codes", { timeout: TIMEOUT }, async () =>
 });
 
 it("CLI-4 an update that changes nothing is refused and names the flags", { timeout: TIMEOUT }, async () => {
-  const row = BOARD.find(({ name }) => name === "issue update");
-  const flags = (row?.flags ?? []).map(({ name }) => `--${name}`);
+  const row = ISSUES.find(({ name }) => name === "issue update");
+  const flags = Object.keys(row?.flags ?? {}).map((name) => `--${name}`);
   const changes = flags.filter((flag) => flag !== "--if-revision" && flag !== "--token");
   expect(await holdfast("user:a", "issue", "update", "2", "--if-revision", "5")).toMatchObject({
     exit: 64,

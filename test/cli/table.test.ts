@@ -2,10 +2,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { GLOBAL_FLAGS, GROUPS } from "../../src/cli/command.js";
 import { helpOf } from "../../src/cli/help.js";
 import { cliPage } from "../../src/cli/page.js";
 import { parse } from "../../src/cli/parse.js";
-import { GLOBAL_FLAGS } from "../../src/cli/row.js";
 import { TABLE } from "../../src/cli/table.js";
 import { FEATURE_FIELDS } from "../../src/features/configuration.js";
 import { CONFIG_FIELDS } from "../../src/workspace/config.js";
@@ -13,28 +13,55 @@ import { page, ROOT } from "../surface/pages.js";
 
 describe("CLI-1: the table of commands", () => {
   it("has the global flags of every command", () => {
-    const names = GLOBAL_FLAGS.map((flag) => `--${flag.name}`);
+    const names = Object.keys(GLOBAL_FLAGS).map((name) => `--${name}`);
     expect(names).toEqual(["--root", "--store", "--owner", "--json", "--quiet", "--no-color", "--help", "--version"]);
   });
 
-  it.each(TABLE.map((row) => [row.name, row] as const))(
-    "%s has a module that runs, and examples that parse",
-    async (_, row) => {
-      expect((await row.load()).run).toBeTypeOf("function");
-      expect(row.summary).not.toMatch(/\.$/);
-      expect(row.about?.filter((paragraph) => !paragraph.endsWith(".")) ?? []).toEqual([]);
-      expect(row.examples?.length).toBeGreaterThan(0);
-      for (const [line] of row.examples ?? []) {
-        const words = /holdfast ((?:"[^"]*"|[^">)])*)/.exec(line.replace("$$", "1"))?.[1] ?? "";
-        const parsed = parse(words.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [], TABLE);
-        expect(parsed.row?.name).toBe(row.name);
-      }
-    },
-  );
+  it.each(TABLE.map((row) => [row.name, row] as const))("%s runs, and its examples parse", (_, row) => {
+    expect(row.run).toBeTypeOf("function");
+    expect(row.summary).not.toMatch(/\.$/);
+    expect(row.about?.filter((paragraph) => !paragraph.endsWith(".")) ?? []).toEqual([]);
+    expect(row.examples?.length).toBeGreaterThan(0);
+    for (const [line] of row.examples ?? []) {
+      const words = /holdfast ((?:"[^"]*"|[^">)])*)/.exec(line.replace("$$", "1"))?.[1] ?? "";
+      const parsed = parse(words.match(/"[^"]*"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [], TABLE);
+      expect(parsed.row?.name).toBe(row.name);
+    }
+  });
 
-  it("has a row for every module of commands/", () => {
-    const files = readdirSync(join(ROOT, "src/cli/commands")).map((name) => name.replace(/\.ts$/, ""));
-    expect(files.sort()).toEqual(TABLE.map((row) => row.name.replaceAll(" ", "-")).sort());
+  it("has every command of every module in commands/, once", async () => {
+    const found: string[] = [];
+    for (const file of readdirSync(join(ROOT, "src/cli/commands"))) {
+      const module: Record<string, unknown> = await import(join(ROOT, "src/cli/commands", file));
+      for (const list of Object.values(module))
+        if (Array.isArray(list)) found.push(...list.map(({ name }: { name: string }) => name));
+    }
+    expect(TABLE.map(({ name }) => name).sort()).toEqual(found.sort());
+    expect(new Set(found).size).toBe(found.length);
+  });
+
+  it("names in every command a group of the help, and a flag or an argument only once", () => {
+    for (const { group, args, flags } of TABLE) {
+      expect(GROUPS).toContain(group);
+      for (const name of Object.keys(args ?? {})) expect(name).toMatch(/^[A-Z]+$/);
+      for (const name of Object.keys(flags ?? {})) expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    }
+  });
+
+  it("loads nothing that only the run of a command needs", () => {
+    const own = readdirSync(join(ROOT, "src/cli/commands")).map((file) => page(`src/cli/commands/${file}`));
+    const groups = own.filter((text) => text.includes("= command(") || text.includes("  command({"));
+    const imports = groups.flatMap((text) =>
+      [...text.matchAll(/^import (?!type ).*from "(.*)";$/gm)].map(([, from]) => from),
+    );
+    expect([...new Set(imports)].sort()).toEqual([
+      "../../hooks/call.js",
+      "../../lock/mode.js",
+      "../../support/errors.js",
+      "../../support/given.js",
+      "../command.js",
+      "node:path",
+    ]);
   });
 
   it("help fits a narrow terminal as far as words can be broken", () => {

@@ -1,106 +1,43 @@
-/** `holdfast run KEY… -- CMD`. Standard output is the command's: what there is to tell goes to stderr and `--report`. */
-import { resolve } from "node:path";
-import type { Lease } from "../../lease/lease.js";
-import type { AcquireOptions } from "../../lease/options.js";
-import type { ChangesOutcome } from "../../publish/publish-changes.js";
-import { type RunOutcome, runCommand, type StagedCommand } from "../../runtime/run-command.js";
-import { StoppedBySignal } from "../../runtime/signal-desk.js";
-import { StartFailure } from "../../runtime/start-command.js";
-import { HoldfastError, invalidArgument } from "../../support/errors.js";
-import { holdfastOptions } from "../../workspace/find.js";
-import type { Context, Outcome } from "../context.js";
-import { Interrupted } from "../interrupted.js";
-import { openReport } from "../report-file.js";
-import { stageData, stageNotes } from "../stage-text.js";
-import { tellingOfTheWait } from "../taking.js";
+/** The command that runs another command under locks. */
+import { type Command, command } from "../command.js";
 
-const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
-const NOT_HAD = new Set(["E_LOCK_CONFLICT", "E_LOCK_TIMEOUT"]);
-
-export async function run(context: Context): Promise<Outcome> {
-  const { flags, rest, env } = context;
-  const [program = "", ...args] = rest;
-  const conflictExit = exitCode(flags.integer("conflict-exit-code"));
-  const report = openReport(flags.text("report"), context);
-  try {
-    const stage = flags.text("stage");
-    let staged: ChangesOutcome | null = null;
-    const around = async (lease: Lease, command: StagedCommand, signal: AbortSignal): Promise<void> => {
-      const { publishChanges } = await import("../../publish/publish-changes.js");
-      const { root } = context.workspace();
-      const options = { signal, ...(root === null ? {} : { workspace: root }) };
-      staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
-    };
-    const outcome = await runCommand({
-      workplace: holdfastOptions(context.workspace()),
-      keys: context.args("KEY"),
-      acquire: acquireOptions(context),
-      whileWaiting: (holdfast, acquired) => tellingOfTheWait(context, holdfast, context.args("KEY"), acquired),
-      program,
-      args,
-      env,
-      linger: flags.has("linger"),
-      around: stage === undefined ? undefined : around,
-    });
-    const data = { ...dataOf(outcome), ...(stage === undefined ? {} : { stage: stageData(staged) }) };
-    const { lost } = outcome;
-    const unwritten = unwrittenBy(() => (lost === null ? report.succeeded(data) : report.failed(lost, data)));
-    const notes = stage === undefined ? [] : stageNotes(staged, stage);
-    return { exit: outcome.exitCode, notes: [...notesOf(outcome), ...notes, ...unwritten] };
-  } catch (thrown) {
-    if (thrown instanceof StoppedBySignal) throw new Interrupted(thrown.signal, SIGNAL_EXITS[thrown.signal] ?? 1);
-    const error = thrown instanceof StartFailure ? thrown.error : thrown;
-    if (error instanceof HoldfastError)
-      for (const note of unwrittenBy(() => report.failed(error))) context.screen.say(note);
-    const exit = thrown instanceof StartFailure ? thrown.exit : isNotHad(error) ? conflictExit : undefined;
-    if (exit === undefined) throw error;
-    const { showError } = await import("../failure.js");
-    showError(error, context.command, context.screen, process.argv.slice(2));
-    return { exit };
-  }
-}
-
-/** How it went is told by the exit code, also when it could not be written down. */
-function unwrittenBy(write: () => void): string[] {
-  try {
-    write();
-    return [];
-  } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    return [`holdfast: the report was not written: ${error.message}`];
-  }
-}
-
-function acquireOptions({ flags }: Context): Pick<AcquireOptions, "mode" | "ttl" | "wait" | "metadata"> {
-  const mode = flags.text("mode") as AcquireOptions["mode"];
-  const ttl = flags.text("ttl") as AcquireOptions["ttl"];
-  const wait = flags.text("wait") as AcquireOptions["wait"];
-  const metadata = flags.pairs("meta");
-  return {
-    ...(mode === undefined ? {} : { mode }),
-    ...(ttl === undefined ? {} : { ttl }),
-    ...(wait === undefined ? {} : { wait }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
-}
-
-function exitCode(code: number | undefined): number | undefined {
-  if (code !== undefined && (code < 0 || code > 255)) throw invalidArgument("conflict-exit-code", "from 0 to 255");
-  return code;
-}
-
-function isNotHad(error: unknown): boolean {
-  return error instanceof HoldfastError && NOT_HAD.has(error.code);
-}
-
-function dataOf({ exitCode, end, grants, kept }: RunOutcome): Record<string, unknown> {
-  return { grants, exit_code: exitCode, command_exit_code: end.exitCode, command_signal: end.signal, kept };
-}
-
-function notesOf({ lost, kept, end }: RunOutcome): string[] {
-  const how = end.signal === null ? `it returned ${end.exitCode}` : `it ended by ${end.signal}`;
-  const notes =
-    lost === null ? [] : [`holdfast: the lease was lost, and the command with it (${how}): ${lost.message}`];
-  if (kept !== null) notes.push(`holdfast: the lock was not given back: ${kept}`);
-  return notes;
-}
+export const RUN: readonly Command[] = [
+  command({
+    name: "run",
+    group: "run",
+    summary: "hold locks while a command runs",
+    about: [
+      "Takes all KEYs or none, runs CMD, and gives the locks back. Input, output and signals are the command's, and so is the exit code: 128 and the number for a signal, 127 when there is no such command, 126 when it cannot be executed.",
+      "When the locks are not to be had the exit code is 75 and CMD is not started. When the lease is lost, CMD and all it started are ended, and the exit code is 80 or 81, whatever CMD returned.",
+      "What CMD leaves running is ended with it: its process group, and whoever still has the descriptor open that CMD inherits (number 100 or the next free one). Even when holdfast itself is killed the locks stay until the last of them has ended. A daemon that is to outlive the run leaves the group and closes what it inherited.",
+      "CMD sees HOLDFAST_RESOURCE, HOLDFAST_FENCING_TOKEN (separated by blanks, in the order of the KEYs) and HOLDFAST_LEASE_TOKEN. A run inside a run sees its own; on a key that the outer one covers it nests.",
+      "With --stage DIR, CMD runs in a private copy of DIR (also named in HOLDFAST_STAGE). When it returns 0 and the lease is still held, the copy is published as DIR in one step under the first KEY, and what changed is told; otherwise DIR stays as it was. If others have changed DIR meanwhile nothing is published, exit code 83.",
+    ],
+    args: { KEY: { help: "a lock to hold, such as project:alpha/map:m1 or deploy", many: true } },
+    flags: {
+      mode: { type: "text", choices: ["read", "upgradeable", "write"], help: "default write" },
+      ttl: { type: "duration", help: "how long the lease lasts without renewal; default 30s" },
+      wait: { type: "duration", help: "how long to wait in line; 0 not at all; default 5s" },
+      stage: {
+        type: "text",
+        value: "DIR",
+        help: "run CMD in a private copy of DIR, which replaces DIR at once when CMD succeeds and is thrown away otherwise",
+      },
+      linger: { type: "boolean", help: "wait for what CMD leaves running instead of ending it" },
+      report: { type: "text", value: "FILE", help: "write the JSON of the run there when it is over" },
+      "conflict-exit-code": { type: "integer", help: "instead of 75 when the locks are not to be had" },
+      meta: { type: "pairs", help: "kept in the record of the lock" },
+    },
+    rest: { name: "CMD", help: "the command and its arguments" },
+    examples: [
+      ["holdfast run deploy -- ./deploy.sh", "only one deployment at a time"],
+      ["holdfast run --wait 10m project:alpha -- make maps", "wait in line for up to ten minutes"],
+      ["holdfast run site --stage public -- npm run render", "readers of public/ see the old pages or the new ones"],
+      ["holdfast run --wait 0 --conflict-exit-code 0 nightly -- ./nightly.sh", "skip it when it runs already"],
+    ],
+    async run(context) {
+      const { runUnderLocks } = await import("./run-under-locks.js");
+      return runUnderLocks(context);
+    },
+  }),
+];

@@ -117,5 +117,5 @@ function oneOf(value: string | undefined, field: string, allowed: readonly strin
 /** Sets a store up, or brings it up to date, where opening it does not do that: PostgreSQL. */
 export async function migrateStore(url: string): Promise<void> {
   const installation = await openInstallation(url);
-  await installation.install?.();
+  await installation.install();
 }

@@ -176,8 +176,8 @@ export class BoardStore extends BoardFiles {
   }
 
   async #whileFree<T>(id: string, write: () => T): Promise<T> {
-    const { fence } = this.holdfast.home.store;
-    if (fence.commitFree !== undefined) return fence.commitFree([issueKey(id)], write);
+    const { abilities, fence } = this.holdfast.home.store;
+    if (abilities.commitsFree) return fence.commitFree([issueKey(id)], write);
     return this.holdfast.withLock(issueKey(id), { wait: 0, ttl: MOMENT }, (lease) => lease.commit(write));
   }
 

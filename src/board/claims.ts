@@ -56,7 +56,7 @@ export async function claim(board: BoardStore, id: string, options: ClaimOptions
         return claimed(board, tx, issue, lease);
       }),
     }));
-  // Who waits must not do so under the guard. Who does not wait asks under it: a store without `commitFree` locks the
+  // Who waits must not do so under the guard. Who does not wait asks under it: a store without `commitsFree` locks the
   // issue for each change by anyone, and nobody shall meet that lock and take it for a claim.
   if (!isPatient(options)) return board.step(async (commit) => write(commit, await take(board, id, options)));
   const lease = await take(board, id, options);

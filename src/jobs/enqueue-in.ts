@@ -20,8 +20,7 @@ export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<
   if (job.cron !== null) throw invalidArgument("cron", "a schedule is added by itself, not in a transaction");
   const row = { ...rowOf(job, Date.now()), flow: 0, state: "scheduled" } as const;
   if (!("answersAtOnce" in sql) || !sql.answersAtOnce) return onServer(sql, job, row);
-  if (sql.ours === undefined)
-    throw invalidArgument("sql", "is of another file: jobs are added with rows in the store's own");
+  if (!sql.isOfStore) throw invalidArgument("sql", "is of another file: jobs are added with rows in the store's own");
   const there = job.unique_key === null ? undefined : sql.ours(UNIQUE, [job.unique_key])[0];
   const { sql: statement, values } = insertion(row);
   return numberOf(there ?? sql.ours(statement, values)[0]);

@@ -33,7 +33,8 @@ export class Identity {
 
   #prove(): Proof {
     const about = { owner: this.owner, holder_id: holderId() };
-    if (this.#runsCommand) this.#commandProof = this.#store.proveForCommand?.(this.#nonce, about) ?? null;
+    if (this.#runsCommand && this.#store.abilities.commandsInherit)
+      this.#commandProof = this.#store.proveForCommand(this.#nonce, about);
     return this.#commandProof?.proof ?? this.#store.prove(this.#nonce, about);
   }
 

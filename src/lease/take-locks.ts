@@ -63,7 +63,7 @@ export async function takeLocks(
   };
   /** What was handed over some time ago may be over soon: then the store is asked, which renews it. */
   const look = (): Extract<Answer, { kind: "granted" }> | null => {
-    const grant = heirloom === null ? null : store.locks.handed?.(heirloom, hash);
+    const grant = heirloom === null || !store.abilities.handsOver ? null : store.locks.handed(heirloom, hash);
     const since = grant?.renewedAt.bootMs ?? 0;
     return grant && clock().bootMs - since <= grant.leaseMs / 5
       ? { kind: "granted", grants: [grant], ended: [], since }
@@ -71,8 +71,8 @@ export async function takeLocks(
   };
   const leave = async (ticketId: string, report: Contention | null): Promise<void> => {
     await store.locks.leave(ticketId, parsed.wants, party, report);
-    // mutant: handed-and-left: if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party); →
-    if (heirloom !== null && store.locks.handed !== undefined) await giveBack(store, heirloom, hash, party);
+    // mutant: handed-and-left: if (heirloom !== null && store.abilities.handsOver) await giveBack(store, heirloom, hash, party); →
+    if (heirloom !== null && store.abilities.handsOver) await giveBack(store, heirloom, hash, party);
   };
   try {
     const {

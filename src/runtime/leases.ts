@@ -113,7 +113,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       const key = keyOf(name);
       checkHolder(holder);
       parseLease(ttl);
-      if (store.namedLeases !== undefined) return acquireNamed(store.namedLeases, name, key, holder, ttl);
+      if (store.namedLeases !== null) return acquireNamed(store.namedLeases, name, key, holder, ttl);
       for (let tried = 0; tried < TRIES; tried++) {
         const answer = await tryOnce(name, key, holder, ttl);
         if (answer !== "again") return answer;

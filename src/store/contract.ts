@@ -119,8 +119,8 @@ export interface Locks {
   release(grants: readonly GrantRef[], party: Party): Promise<void>;
   /** Gives a place in line back; with `report` the refusal is audited. */
   leave(ticketId: string, wants: readonly Want[], party: Party, report: Contention | null): Promise<void>;
-  /** What was granted to a waiter with this token by whoever released the key. Left out where nobody does that. */
-  handed?(resource: Key, tokenHash: string): Grant | null;
+  /** Returns what a release has granted to the waiter with this token. Only where `abilities.handsOver`. */
+  handed(resource: Key, tokenHash: string): Grant | null;
   /** Puts on record that something was refused before any lock was asked for, with the reasons. */
   refuse(resource: Key, party: Party, reasons: Readonly<Record<string, unknown>>): Promise<void>;
   /** Ends grants without their holder. Recovery ends what is recoverable, a break everything on the key itself. */
@@ -136,10 +136,10 @@ export interface Fence {
    */
   commit<T>(grants: readonly GrantRef[], write: () => T, tale?: CommitTale): Promise<T>;
   /**
-   * Runs `write` while nobody holds these, before anybody can begin to. `E_LOCK_CONFLICT` with the report. A store on a
-   * server leaves it out: whoever needs it takes the lock for the write.
+   * Runs `write` while nobody holds these, before anybody can begin to. `E_LOCK_CONFLICT` with the report. Only where
+   * `abilities.commitsFree`.
    */
-  commitFree?<T>(resources: readonly Key[], write: () => T): Promise<T>;
+  commitFree<T>(resources: readonly Key[], write: () => T): Promise<T>;
 }
 
 /** What the audit chain is to keep of a commit. */
@@ -213,9 +213,9 @@ export interface BadEntry {
 interface Upkeep {
   /**
    * Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many.
-   * Left out on a server: nobody knows there whether the holder lives.
+   * Only where `abilities.clearsUnreadable`.
    */
-  clearUnreadable?(resource: Key, party: Party): Promise<number>;
+  clearUnreadable(resource: Key, party: Party): Promise<number>;
   /** Takes places in line away that have lapsed. Returns how many. */
   dropStaleTickets(tree: Key): Promise<number>;
 }
@@ -233,8 +233,8 @@ export interface Examination {
   readonly guards: readonly string[];
   /** What is wrong with the files themselves, in words. */
   integrity(): readonly string[];
-  /** Of a store on a server. */
-  readonly server?: ServerFacts;
+  /** Null for a store that is not on a server. */
+  readonly server: ServerFacts | null;
   close(): void | Promise<void>;
 }
 
@@ -279,16 +279,36 @@ export interface MigrationStep {
 export interface Installation {
   /** Empty when it is up to date. Changes nothing and creates nothing. `E_FORMAT_UNSUPPORTED` for a newer one. */
   pending(): Promise<readonly MigrationStep[]>;
-  /** Sets it up or brings it up to date. Left out where opening it does that. */
-  install?(): Promise<void>;
+  /** Sets it up or brings it up to date; does nothing where opening it does that. */
+  install(): Promise<void>;
   /** Drops everything of ours; false when there is nothing. `E_LOCK_CONFLICT` while anything is held. */
   uninstall(clock: Clock): Promise<boolean>;
 }
 
+/**
+ * What a store can do beside what every store can. A caller looks at the fact before it calls the method that the fact is
+ * about: where the fact is false, that method throws.
+ */
+export interface Abilities {
+  /** A waiter sees by `locks.handed`, without a step, what a release has granted it. False: the next answer tells it. */
+  readonly handsOver: boolean;
+  /** `fence.commitFree` checks and writes in one step. False: the caller takes the lock for the write. */
+  readonly commitsFree: boolean;
+  /** `upkeep.clearUnreadable` ends what cannot be read. False, on a server: an administrator deletes the row. */
+  readonly clearsUnreadable: boolean;
+  /** A command inherits the proof of `proveForCommand`. False: the process that runs it takes the proof of `prove`. */
+  readonly commandsInherit: boolean;
+}
+
+/**
+ * Three whole roles are null where the store lacks them: `transactions`, `scripts` and `namedLeases`. So the compiler shows
+ * each caller where it has to decide, and a role in hand always works.
+ */
 export interface Store {
   /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`, `postgres://…`. Another thread opens the same with it. */
   readonly url: string;
   readonly settings: Settings;
+  readonly abilities: Abilities;
   readonly locks: Locks;
   readonly fence: Fence;
   /** Null where the store is no database. */
@@ -296,16 +316,15 @@ export interface Store {
   /** Null where the store has no tables for jobs. */
   readonly scripts: Scripts | null;
   readonly reader: Reader;
-  /** Left out where there is nothing to mend by hand. */
-  readonly upkeep?: Upkeep;
-  /** Left out where they are made of grants. */
-  readonly namedLeases?: NamedLeases;
+  readonly upkeep: Upkeep;
+  /** Null where they are made of grants. */
+  readonly namedLeases: NamedLeases | null;
   readonly wakeUps: WakeUps;
   readonly manifests: Manifests;
   /** Makes this process known as alive, and gives the proof to put into its grants. */
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
-  /** The same for a process and the command it runs. Left out where a command has nothing to inherit. */
-  proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
+  /** The same for a process and the command it runs. Only where `abilities.commandsInherit`. */
+  proveForCommand(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
   /** With `leavesGrants` the proof of this process stays where others find it: they can tell that it is gone. */
   close(leavesGrants?: boolean): Promise<void>;
 }

@@ -13,8 +13,10 @@ export interface Sql {
   readonly answersAtOnce: boolean;
   /** SQLite: answers at once. */
   rows(statement: string, values?: readonly unknown[]): SqlRow[];
-  /** @internal SQLite, in the store's own file: a statement of ours among the caller's. */
-  ours?(statement: string, values: readonly unknown[]): SqlRow[];
+  /** @internal The statements reach the store's own file on SQLite. False: `ours` is not to be called. */
+  readonly isOfStore: boolean;
+  /** @internal A statement of the store among the caller's. Where `isOfStore`. */
+  ours(statement: string, values: readonly unknown[]): SqlRow[];
   /** PostgreSQL: await it. */
   query(statement: string, values?: readonly unknown[]): Promise<SqlRow[]>;
 }

@@ -134,6 +134,12 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   return {
     url: ledger.url,
     settings,
+    abilities: {
+      handsOver: true,
+      commitsFree: true,
+      clearsUnreadable: true,
+      commandsInherit: surroundings.commandsInherit,
+    },
     locks,
     fence,
     transactions: createTransactions(ledger),
@@ -143,10 +149,11 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
       dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
     },
+    namedLeases: null,
     wakeUps,
     manifests,
     prove: (nonce, about) => surroundings.prove(nonce, about),
-    ...(surroundings.proveForCommand === undefined ? {} : { proveForCommand: surroundings.proveForCommand }),
+    proveForCommand: (nonce, about) => surroundings.proveForCommand(nonce, about),
     async close(leavesGrants = false) {
       await manifests.close();
       ledger.close();

@@ -22,7 +22,9 @@ export interface Surroundings {
   readonly witness: Witness;
   readonly wakeUps: Waker;
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
-  proveForCommand?(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
+  /** As in `Abilities`. */
+  readonly commandsInherit: boolean;
+  proveForCommand(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
   close(keepsProofs: boolean): void;
 }
 
@@ -51,6 +53,7 @@ export function openProofFolder(
       proofs.set(nonce, proof);
       return { kind: "file", file: proof.identity, inherited: false };
     },
+    commandsInherit: true,
     proveForCommand(nonce, about) {
       const proof = openInheritableProof(dir, nonce, about);
       proofs.set(nonce, proof);

@@ -5,6 +5,7 @@
 import pg from "pg";
 import type { Store } from "../../src/store/contract.js";
 import { firstSettings } from "../../src/store/first-settings.js";
+import { lacks } from "../../src/store/lacks.js";
 import { createLocalStore } from "../../src/store/local-store.js";
 import { createMemoryLedger } from "../../src/store/memory/ledger.js";
 import { openPostgresStore } from "../../src/store/postgres/open.js";
@@ -25,6 +26,8 @@ export async function openModelWithoutDeaths(): Promise<Habitat> {
       close: () => undefined,
     },
     prove: () => PROOF,
+    commandsInherit: false,
+    proveForCommand: lacks("commandsInherit"),
     close: () => undefined,
   });
   return {

@@ -24,7 +24,7 @@ export async function openSideBySide(): Promise<SideBySide> {
 /** The first is the model. */
 export function createSideBySide(habitats: readonly Habitat[]): SideBySide {
   const seen = new Set<string>();
-  const handsOver = habitats.every(({ store }) => store.locks.handed !== undefined);
+  const handsOver = habitats.every(({ store }) => store.abilities.handsOver);
   let told = 0;
 
   async function tell(history: readonly Step[]): Promise<void> {

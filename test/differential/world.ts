@@ -161,10 +161,12 @@ export class World {
     const answer = step.do === "give up" ? await request.ask({ ...request.waiting, waitMs: 0 }) : null;
     if (answer?.kind === "granted") for (const grant of answer.grants) this.#hold(client, grant);
     const report = answer?.kind === "conflict" ? answer.contention : null;
-    const { locks } = this.#habitat.store;
+    const { abilities, locks } = this.#habitat.store;
     await locks.leave(ticketId ?? "", request.wants, client.party, report);
     const handed =
-      request.heirloom === null ? null : locks.handed?.(request.heirloom.resource, request.heirloom.tokenHash);
+      request.heirloom === null || !abilities.handsOver
+        ? null
+        : locks.handed(request.heirloom.resource, request.heirloom.tokenHash);
     if (handed) await locks.release([handed], client.party);
     return { left: report === null ? "silently" : tellContention(report) };
   }

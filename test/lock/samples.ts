@@ -7,6 +7,7 @@ import { MODES, type Mode } from "../../src/lock/mode.js";
 import { createNodeOrder, DEFAULT_LEVELS } from "../../src/lock/order.js";
 import type { Life, Witness } from "../../src/lock/profile.js";
 import type { Instant } from "../../src/lock/time.js";
+import { lacks } from "../../src/store/lacks.js";
 import type { Surroundings } from "../../src/store/surroundings.js";
 import { fc } from "../fixed-seed.js";
 
@@ -89,6 +90,8 @@ export function surroundings(life: Life = "alive"): Surroundings {
       close: () => undefined,
     },
     prove: () => ({ kind: "none" }),
+    commandsInherit: false,
+    proveForCommand: lacks("commandsInherit"),
     close: () => undefined,
   };
 }

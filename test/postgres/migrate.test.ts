@@ -177,7 +177,7 @@ describe("an upgrade to an invented version 2", () => {
     expect((await upgrade(url).pending()).map(({ version, about }) => `${version} ${about}`)).toEqual(
       expect.arrayContaining(["2 invented.sql", "2 10-errors.sql", "2 mark"]),
     );
-    await Promise.all(Array.from({ length: 3 }, () => upgrade(url, slow).install?.()));
+    await Promise.all(Array.from({ length: 3 }, () => upgrade(url, slow).install()));
     expect(await administer(url, "select 1 from public.upgrades")).toHaveLength(1);
     expect(await versionOf(url)).toBe(2);
     expect(await upgrade(url).pending()).toEqual([]);
@@ -189,7 +189,7 @@ describe("an upgrade to an invented version 2", () => {
 
   it("is the same for an empty database, which gets all versions at once", async () => {
     const url = await emptyDatabase();
-    await upgrade(url).install?.();
+    await upgrade(url).install();
     expect(await versionOf(url)).toBe(2);
     expect(await upgrade(url).uninstall(createSystemClock())).toBe(true);
     expect(await isThere(url)).toBe(false);
@@ -197,7 +197,7 @@ describe("an upgrade to an invented version 2", () => {
 
   it("shuts out clients of version 1", async () => {
     const url = await emptyDatabase();
-    await upgrade(url).install?.();
+    await upgrade(url).install();
     const older = createPostgresInstallation(url);
     for (const work of [
       () => openHoldfast({ store: url, owner: "agent:a", heart: "loop" }),
@@ -219,14 +219,14 @@ describe("an upgrade to an invented version 2", () => {
     const url = await emptyDatabase();
     await migrateStore(url);
     const dying = upgrade(url, "drop function holdfast.now_ms()", "select pg_terminate_backend(pg_backend_pid())");
-    await expect(dying.install?.()).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
+    await expect(dying.install()).rejects.toMatchObject({ code: "E_STORE_UNAVAILABLE" });
     expect(await versionOf(url)).toBe(1);
     expect(await hasColumn(url)).toBe(false);
     expect(await (await openInstallation(url)).pending()).toEqual([]);
     const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });
     await (await holdfast.acquire("k")).release();
     await holdfast.close();
-    await upgrade(url).install?.();
+    await upgrade(url).install();
     expect(await versionOf(url)).toBe(2);
     expect(await hasColumn(url)).toBe(true);
   });

@@ -62,7 +62,7 @@ async function around(key: string): Promise<{ readonly owners: string[]; readonl
   return { owners: grants.map(({ owner }) => owner).sort(), waiters };
 }
 
-const handed = (key: string, { tokenHash }: Client) => store.locks.handed?.(parseKey(key) as Key, tokenHash) ?? null;
+const handed = (key: string, { tokenHash }: Client) => store.locks.handed(parseKey(key) as Key, tokenHash);
 
 async function open(scheme: string): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), "holdfast-hand-over-"));

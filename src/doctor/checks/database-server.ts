@@ -4,8 +4,8 @@ import { type Check, type Diagnosis, storeOf } from "../check.js";
 export const databaseServer: Check = {
   name: "database server",
   look(patient): readonly Diagnosis[] {
-    const server = storeOf(patient)?.server;
-    if (server === undefined) return [];
+    const server = storeOf(patient)?.server ?? null;
+    if (server === null) return [];
     const { where } = patient.workspace;
     const found: Diagnosis[] = [];
     if (server.isOutdated)

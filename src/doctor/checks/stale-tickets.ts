@@ -17,7 +17,7 @@ export const staleTickets: Check = {
         code: "TICKET_STALE",
         message: `${stale} places in the line of ${tree} are left that nobody stands in`,
         next: ["Nothing needs to be done: they hold nobody up, and go with the next step on the key."],
-        repair: async ({ store: open }) => `removed ${await open.upkeep?.dropStaleTickets(tree)} tickets of ${tree}`,
+        repair: async ({ store: open }) => `removed ${await open.upkeep.dropStaleTickets(tree)} tickets of ${tree}`,
       });
     }
     return found;

@@ -49,7 +49,7 @@ function broken({ resource, why }: UnreadableGrant, living: number | null): Diag
     message,
     next: ["holdfast doctor --repair ends it, and says so in the audit trail."],
     async repair({ store, party }) {
-      const count = (await store.upkeep?.clearUnreadable?.(resource, party)) ?? 0;
+      const count = await store.upkeep.clearUnreadable(resource, party);
       return `ended ${count} unreadable on ${resource}`;
     },
   };

@@ -29,6 +29,7 @@ export function examineFileStore(place: string): Examination | null {
       ...trees.map((tree) => join(tree, "guard")),
     ],
     integrity: () => trees.flatMap((tree) => problemWith(join(tree, "tree.json"))),
+    server: null,
     close: () => undefined,
   };
 }

@@ -28,6 +28,7 @@ export function createFileInstallation(place: string): Installation {
       checkVersion(mark);
       return [];
     },
+    install: async () => undefined,
     async uninstall(clock) {
       if (!existsSync(mark)) return false;
       await underGuard(join(layout.root, "store.guard"), () => {

@@ -4,6 +4,7 @@ import type { Clock } from "../../support/clock.js";
 import { lifeOfProcess } from "../../support/machine.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
+import { lacks } from "../lacks.js";
 import type { Ledger } from "../ledger.js";
 import { createListeners } from "../listeners.js";
 import { createLocalStore } from "../local-store.js";
@@ -57,6 +58,8 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
       alive.add(nonce);
       return { kind: "file", file: "memory", inherited: false };
     },
+    commandsInherit: false,
+    proveForCommand: lacks("commandsInherit"),
     close() {
       for (const nonce of mine) alive.delete(nonce);
       mine.clear();

@@ -57,6 +57,10 @@ export async function withinLimit<T>(body: Body<T>, query: Query, limitMs: numbe
   let timer: NodeJS.Timeout | undefined;
   const sql: Sql = {
     answersAtOnce: false,
+    isOfStore: false,
+    ours() {
+      throw new RangeError("only SQLite answers the store's own statements");
+    },
     rows() {
       throw new HoldfastError("E_CONFIG", "PostgreSQL answers later", { next: ["Await sql.query(…)."] });
     },

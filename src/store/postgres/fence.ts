@@ -7,6 +7,7 @@
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError } from "../../support/errors.js";
 import type { CommitTale, Fence, GrantRef } from "../contract.js";
+import { lacks } from "../lacks.js";
 import { runAtOnce } from "../run-at-once.js";
 import { call } from "./call.js";
 import type { Connection, Query } from "./connection.js";
@@ -35,6 +36,7 @@ export function createFence(connection: Connection, storeId: string, clock: Cloc
         }
         return result;
       }),
+    commitFree: lacks("commitsFree"),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Want } from "../../lock/grant.js";
 import type { Clock } from "../../support/clock.js";
 import { HoldfastError, isHoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, GrantRef, Locks, Party, Presented } from "../contract.js";
+import { lacks } from "../lacks.js";
 import { once } from "../once.js";
 import { call, callOf } from "./call.js";
 import type { Connection } from "./connection.js";
@@ -189,6 +190,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       // mutant: postgres-handed-given-up: !== undefined) await release(refsOfRequest(given.request) → === null) await release([]
       if (given !== undefined) await release(refsOfRequest(given.request), party).catch(unlessNotHeld);
     },
+    handed: lacks("handsOver"),
     async refuse(resource, party, reasons) {
       const details = JSON.stringify(reasons);
       await connection.ask(() => call("refuse", { key: resource, details, ...partyOf(party), store }));

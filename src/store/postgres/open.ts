@@ -9,6 +9,7 @@ import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../support/clock.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
+import { lacks } from "../lacks.js";
 import { call } from "./call.js";
 import { type Connection, connect } from "./connection.js";
 import { createFence } from "./fence.js";
@@ -65,11 +66,13 @@ function createStore(url: string, connection: Connection, storeId: string, setti
   return {
     url,
     settings,
+    abilities: { handsOver: false, commitsFree: false, clearsUnreadable: false, commandsInherit: false },
     locks: createLocks(connection, storeId, clock, manifests.settleLeft),
     fence: createFence(connection, storeId, clock),
     transactions: createTransactions(connection, storeId),
     reader: createReader(connection, storeId, settings, clock),
     upkeep: {
+      clearUnreadable: lacks("clearsUnreadable"),
       dropStaleTickets: (tree) => connection.ask<number>(() => call("drop_stale_tickets", { tree, store: storeId })),
     },
     namedLeases: createNamedLeases(connection, storeId, manifests.settleLeft),
@@ -81,6 +84,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
       // The server takes nobody's word for a death: only the lease counts.
       return { kind: "file", file: "postgres", inherited: false };
     },
+    proveForCommand: lacks("commandsInherit"),
     async close() {
       for (const nonce of nonces) wakeUps.forget(nonce);
       await manifests.close();

@@ -53,12 +53,12 @@ export function createCallerRows(
     write: (trees, check, body, limitMs) =>
       transact(trees, (view) => {
         check(view);
-        const statements = new Statements(database, limitMs, true);
+        const statements = new Statements(database, limitMs, { writes: true, isOfStore: true });
         const result = statements.run(allowsWriting, body);
         return { result, changes: { durable: true } };
       }),
     async read(body, snapshot, limitMs) {
-      const run = () => new Statements(database, limitMs, false).run(allowsReading, body);
+      const run = () => new Statements(database, limitMs, { writes: false, isOfStore: true }).run(allowsReading, body);
       return snapshot ? database.readAtOnce(run) : database.patiently(run);
     },
   };
@@ -66,19 +66,26 @@ export function createCallerRows(
 
 /** The caller's statements inside a step that is under way. */
 export function runOwn<T>(database: Database, body: (sql: Sql) => T): T {
-  return new Statements(database, Number.POSITIVE_INFINITY, true).run(allowsWriting, body);
+  const statements = new Statements(database, Number.POSITIVE_INFINITY, { writes: true, isOfStore: true });
+  return statements.run(allowsWriting, body);
 }
 
 /** What the caller's function is given, good until it returns. */
 export class Statements implements Sql {
   readonly answersAtOnce = true;
+  readonly isOfStore: boolean;
   readonly #database: Database;
   readonly #limitMs: number;
   readonly #writes: boolean;
   readonly #startedAt = performance.now();
   #isOver = false;
 
-  constructor(database: Database, limitMs: number, writes: boolean) {
+  constructor(
+    database: Database,
+    limitMs: number,
+    { writes, isOfStore }: { readonly writes: boolean; readonly isOfStore: boolean },
+  ) {
+    this.isOfStore = isOfStore;
     this.#database = database;
     this.#limitMs = limitMs;
     this.#writes = writes;

@@ -42,6 +42,7 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
       proofs: join(dirname(path), "alive"),
       guards: [`${path}-turn`],
       integrity: () => check.all().flatMap(([line]) => (line === "ok" ? [] : [`${path}: ${String(line)}`])),
+      server: null,
       close,
     };
   } catch (error) {

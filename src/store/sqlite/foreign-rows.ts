@@ -45,11 +45,14 @@ export function openForeignRows(place: string): ForeignRows {
     write: (resource, fencingToken, body, limitMs) =>
       inTransaction(database, () => {
         marks.install(resource, fencingToken);
-        const allows = marks.isInStore() ? allowsWriting : allowsBesideMarks;
-        return new Statements(database, limitMs, true).run(allows, (sql) => runAtOnce(body, sql));
+        const isOfStore = marks.isInStore();
+        const allows = isOfStore ? allowsWriting : allowsBesideMarks;
+        const statements = new Statements(database, limitMs, { writes: true, isOfStore });
+        return statements.run(allows, (sql) => runAtOnce(body, sql));
       }),
     async read(body, snapshot, limitMs) {
-      const run = () => new Statements(database, limitMs, false).run(allowsReading, (sql) => runAtOnce(body, sql));
+      const facts = { writes: false, isOfStore: false };
+      const run = () => new Statements(database, limitMs, facts).run(allowsReading, (sql) => runAtOnce(body, sql));
       return snapshot ? database.readAtOnce(run) : database.patiently(run);
     },
     close: () => database.close(),

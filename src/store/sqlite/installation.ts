@@ -30,6 +30,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
         statements: sql.trim(),
       }));
     },
+    install: async () => undefined,
     async uninstall(clock) {
       if (!existsSync(path)) return false;
       const turnstile = openTurnstile(`${path}-turn`);

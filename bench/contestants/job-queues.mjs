@@ -8,6 +8,7 @@ import { openHoldfast } from "../../dist/index.js";
 import { openJobs } from "../../dist/jobs/index.js";
 import { rows } from "../../dist/jobs/steps/ask.js";
 import { enqueue } from "../../dist/jobs/steps/enqueue.js";
+import { kernelOf } from "../../dist/lease/kernel.js";
 
 export const AT_ONCE = 10;
 const A_BATCH = 500;
@@ -163,9 +164,10 @@ function deferred() {
   return { promise, resolve };
 }
 
-export async function fill({ home: { store, party } }, count, projectOf) {
+export async function fill(holdfast, count, projectOf) {
+  const { scripts, requester: party } = kernelOf(holdfast);
   for (let from = 0; from < count; from += A_BATCH)
-    await store.scripts.run(
+    await scripts.run(
       function* () {
         for (let at = from; at < Math.min(count, from + A_BATCH); at += 1)
           yield* enqueue({ ...NOOP, project: projectOf(at) }, party);
@@ -178,10 +180,11 @@ const COLUMNS = `kind, project, class, needs, flow, is_map, priority, payload, l
   run_at, cancelling, created_at`;
 
 /** So many more of each job that is there and meets the condition. Nothing changes for their flows: they have jobs already. */
-export async function multiply({ home: { store } }, condition, copies) {
+export async function multiply(holdfast, condition, copies) {
+  const { scripts } = kernelOf(holdfast);
   const sql = `WITH RECURSIVE more(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM more WHERE at < ?1)
     INSERT INTO jobs (${COLUMNS}) SELECT ${COLUMNS} FROM more CROSS JOIN jobs WHERE job <= ?2 AND ${condition}`;
-  const ask = (text, ...values) => store.scripts.run(() => rows(text, ...values), { durable: false });
+  const ask = (text, ...values) => scripts.run(() => rows(text, ...values), { durable: false });
   const [{ last }] = await ask("SELECT max(job) AS last FROM jobs");
   for (let made = 0; made < copies; made += A_PORTION) await ask(sql, Math.min(A_PORTION, copies - made), Number(last));
 }

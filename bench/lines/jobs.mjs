@@ -9,6 +9,7 @@ import { migrateStore, openHoldfast } from "../../dist/index.js";
 import { openJobs } from "../../dist/jobs/index.js";
 import { settleAll } from "../../dist/jobs/steps/settle.js";
 import { turn } from "../../dist/jobs/steps/turn.js";
+import { kernelOf } from "../../dist/lease/kernel.js";
 import { newLeaseToken } from "../../dist/support/lease-token.js";
 import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
 import { AT_ONCE, fill, multiply, openGraphile, openHoldfastQueue, openPlainjob } from "../contestants/job-queues.mjs";
@@ -164,7 +165,7 @@ async function vacuum(connectionString) {
 async function timeOfStart({ holdfast, projects }, starts) {
   // Whatever is started must be there in every round.
   await fill(holdfast, starts, (at) => `p${at % projects}`);
-  const { store, party } = holdfast.home;
+  const { scripts, requester: party } = kernelOf(holdfast);
   const of = {
     worker: "w",
     node: "n",
@@ -179,9 +180,9 @@ async function timeOfStart({ holdfast, projects }, starts) {
   const ending = { kind: "done", result: null };
   const startedAt = performance.now();
   for (let at = 0; at < starts; at += 1) {
-    const { runs } = await store.scripts.run(() => turn(of), { durable: false });
+    const { runs } = await scripts.run(() => turn(of), { durable: false });
     const settlements = runs.map(({ job, fence }) => ({ job: job.id, fence, ending }));
-    await store.scripts.run(() => settleAll(settlements, party), { durable: false });
+    await scripts.run(() => settleAll(settlements, party), { durable: false });
   }
   return (performance.now() - startedAt) / starts;
 }

@@ -12,7 +12,7 @@ import { statSync } from "node:fs";
 import { type Around, type Commit, type Documents, requireRevision, type Transaction } from "../documents/documents.js";
 import { logPath } from "../documents/names.js";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { GrantRef } from "../lease/kernel.js";
+import { type GrantRef, kernelOf } from "../lease/kernel.js";
 import type { Contention } from "../lock/contention.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
@@ -47,7 +47,7 @@ export class BoardStore extends BoardFiles {
   readonly holdfast: Holdfast;
 
   constructor(documents: Documents, holdfast: Holdfast) {
-    super(documents, holdfast.home.clock);
+    super(documents, kernelOf(holdfast).clock);
     this.holdfast = holdfast;
   }
 
@@ -118,7 +118,7 @@ export class BoardStore extends BoardFiles {
   /** Renews the claim, and gives the way to commit under it. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`. */
   async asClaimer(id: string, token: string): Promise<Around> {
     const grant = await this.#renewed(id, token);
-    return (write) => this.holdfast.home.store.fence.commit([grant], write);
+    return (write) => kernelOf(this.holdfast).commit([grant], write);
   }
 
   /**
@@ -140,7 +140,7 @@ export class BoardStore extends BoardFiles {
   async #renewed(id: string, token: string): Promise<ClaimRef> {
     const grant = await this.grantOf(id, token);
     try {
-      await this.holdfast.home.store.locks.renew([grant], null);
+      await kernelOf(this.holdfast).renew([grant], null);
     } catch (error) {
       throw isHoldfastError(error, "E_LOCK_EXPIRED") ? lapsed(id, error) : error;
     }
@@ -150,7 +150,7 @@ export class BoardStore extends BoardFiles {
   async grantOf(id: string, token: string): Promise<ClaimRef> {
     const resource = issueKey(id);
     const tokenHash = hashLeaseToken(token);
-    const { grants } = await this.holdfast.home.store.reader.inspect(resource, [tokenHash]);
+    const { grants } = await kernelOf(this.holdfast).inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
     if (grant !== undefined) return { resource, lockId: grant.lockId, tokenHash, leaseMs: grant.leaseMs };
     const other = grants.find((each) => each.resource === resource);
@@ -176,8 +176,8 @@ export class BoardStore extends BoardFiles {
   }
 
   async #whileFree<T>(id: string, write: () => T): Promise<T> {
-    const { abilities, fence } = this.holdfast.home.store;
-    if (abilities.commitsFree) return fence.commitFree([issueKey(id)], write);
+    const kernel = kernelOf(this.holdfast);
+    if (kernel.abilities.commitsFree) return kernel.commitFree([issueKey(id)], write);
     return this.holdfast.withLock(issueKey(id), { wait: 0, ttl: MOMENT }, (lease) => lease.commit(write));
   }
 

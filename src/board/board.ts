@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import { Documents } from "../documents/documents.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import { invalidArgument } from "../support/errors.js";
 import { BoardReader } from "./board-reader.js";
 import { BoardStore, type ChangeOptions, type EndOptions } from "./board-store.js";
@@ -175,6 +176,6 @@ export class Board extends BoardReader {
 /** Opens the board in a folder (`<root>/.holdfast/board`). Claims are leases of `holdfast`. Nothing is created yet. */
 export function openBoard(holdfast: Holdfast, dir: string): Board {
   if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "a path");
-  const documents = new Documents(resolve(dir), holdfast.home.clock);
+  const documents = new Documents(resolve(dir), kernelOf(holdfast).clock);
   return new Board(new BoardStore(documents, holdfast));
 }

@@ -7,6 +7,7 @@
  */
 import type { Around, Commit, Transaction } from "../documents/documents.js";
 import { type Duration, parseDuration } from "../lease/duration.js";
+import { kernelOf } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import type { Grant } from "../lock/grant.js";
 import { isExpired } from "../lock/profile.js";
@@ -98,9 +99,9 @@ export async function candidatesFor(board: BoardStore, options: NextOptions): Pr
 }
 
 async function isUnclaimed(board: BoardStore, id: string): Promise<boolean> {
-  const { store, clock } = board.holdfast.home;
-  const { grants, unreadable } = await store.reader.inspect(issueKey(id));
-  const now = clock();
+  const kernel = kernelOf(board.holdfast);
+  const { grants, unreadable } = await kernel.inspect(issueKey(id));
+  const now = kernel.clock();
   // mutant: board-dead-claimer: isExpired(grant, now) || hasDied(grant) → isExpired(grant, now)
   return unreadable.length === 0 && grants.every((grant) => isExpired(grant, now) || hasDied(grant));
 }
@@ -163,9 +164,9 @@ export async function release(board: BoardStore, id: string, options: EndOptions
 
 /** The lease alone. The issue has been written under it, so one that is gone by now is no failure. */
 export async function letGo(board: BoardStore, id: string, token: string): Promise<void> {
-  const { store, party } = board.holdfast.home;
+  const kernel = kernelOf(board.holdfast);
   try {
-    await store.locks.release([await board.grantOf(id, token)], party);
+    await kernel.release([await board.grantOf(id, token)]);
   } catch (error) {
     if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
   }

@@ -12,7 +12,7 @@
 import type { Duration } from "../lease/duration.js";
 import { Holdfast } from "../lease/holdfast.js";
 import type { ForeignRows, Sql, SqlRow } from "../lease/kernel.js";
-import { openForeignRows } from "../lease/kernel.js";
+import { kernelOf, openForeignRows } from "../lease/kernel.js";
 import { Lease } from "../lease/lease.js";
 import { alone, assertOutside, parseLimit, transactionsOf } from "../lease/transaction.js";
 import type { Grant } from "../lock/grant.js";
@@ -82,7 +82,7 @@ export class Dal {
     assertObject(options, "options");
     const { snapshot = false } = options;
     await this.#mayRead(lease, resource);
-    const rows = this.#foreign ?? transactionsOf(lease.seat.store);
+    const rows = this.#foreign ?? transactionsOf(kernelOf(lease));
     return alone(() => rows.read(body, snapshot, this.#limitMs));
   }
 

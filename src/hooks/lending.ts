@@ -6,6 +6,7 @@
  * gives the file back, and whoever has just taken it looks once more whether the lender still has the file.
  */
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { fittingKey } from "../lock/path-key.js";
@@ -76,7 +77,7 @@ async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise
     if (isHoldfastError(error, "E_LOCK_ORDER")) return 0;
     if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
     // mutant: hook-token-in-line: kept.state !== "asked" || isAbandoned → kept.state !== "asked" || !isAbandoned
-    if (kept.state !== "asked" || isAbandoned(kept, holdfast.home.clock().wallMs))
+    if (kept.state !== "asked" || isAbandoned(kept, kernelOf(holdfast).clock().wallMs))
       files.forget([kept.resource], kept.lease_token);
     return 0;
   }

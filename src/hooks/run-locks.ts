@@ -17,8 +17,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Holdfast } from "../lease/holdfast.js";
+import { type Kernel, kernelOf } from "../lease/kernel.js";
 import { type AcquireOptions, parseWait } from "../lease/options.js";
-import { findHeld } from "../lease/presented.js";
 import { contentionReport } from "../lock/contention.js";
 import type { Grant } from "../lock/grant.js";
 import { isWithin, type Key, MAX_KEYS, parseKey } from "../lock/key.js";
@@ -62,6 +62,10 @@ export class RunLocks {
   constructor(place: RunPlace) {
     this.#place = place;
     this.#files = openTokenFiles(place.env, place.holdfast.storeUrl, place.holdfast.owner);
+  }
+
+  get #kernel(): Kernel {
+    return kernelOf(this.#place.holdfast);
   }
 
   /** `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention report when somebody else has one of them. */
@@ -124,14 +128,13 @@ export class RunLocks {
    * is lost already is none of our business: the next write asks anew.
    */
   async renew(): Promise<void> {
-    const { holdfast, run } = this.#place;
-    const { home } = holdfast;
+    const { run } = this.#place;
     // mutant: hook-sub-agent-renews: ...(isSubAgent(run) ? this.#keptFor([run.main]) : [])]; → ];
     const tokens = [...this.#ownTokens(), ...(isSubAgent(run) ? this.#keptFor([run.main]) : [])];
     const hashes = new Set(tokens.map((each) => hashLeaseToken(each.lease_token)));
     const keys = new Set(tokens.map((each) => parseKey(each.resource)));
     for (const key of keys) {
-      const { grants } = await home.store.reader.inspect(key, [...hashes]);
+      const { grants } = await this.#kernel.inspect(key, [...hashes]);
       await this.#renew(grants.filter((grant) => grant.resource === key && hashes.has(grant.tokenHash)));
     }
   }
@@ -179,7 +182,7 @@ export class RunLocks {
   /** What is alive around a key: the run's own, what it works under, and what is neither. */
   async #look(key: Key, tokens: ReadonlyMap<string, FoundToken>) {
     const lenders = this.#lenders();
-    const { grants } = await this.#place.holdfast.home.store.reader.inspect(key, [...tokens.keys()]);
+    const { grants } = await this.#kernel.inspect(key, [...tokens.keys()]);
     const live = grants.filter((grant) => this.#isLive(grant));
     const isOwn = ({ tokenHash }: Grant): boolean =>
       tokens.has(tokenHash) && !lenders.includes(tokens.get(tokenHash)?.owner ?? "");
@@ -201,30 +204,29 @@ export class RunLocks {
   /** Who writes this file right now under what the owner has lent. */
   async #borrowers(owner: string, key: Key): Promise<readonly Grant[]> {
     if (!isWithin(key, FILES)) return [];
-    const { grants } = await this.#place.holdfast.home.store.reader.inspect(lentKey(owner, key));
+    const { grants } = await this.#kernel.inspect(lentKey(owner, key));
     return grants.filter((grant) => this.#isLive(grant));
   }
 
   #conflict(key: Key, holders: readonly Grant[]): HoldfastError {
-    const contention = contentionReport(key, holders, [], this.#place.holdfast.home.clock());
+    const contention = contentionReport(key, holders, [], this.#kernel.clock());
     return new HoldfastError("E_LOCK_CONFLICT", `${key} is not free`, { details: { resource: key, contention } });
   }
 
   /** A grant that anybody may end is not held, whatever its record says. */
   #isLive(grant: Grant): boolean {
-    if (isExpired(grant, this.#place.holdfast.home.clock())) return false;
+    if (isExpired(grant, this.#kernel.clock())) return false;
     // mutant: hook-dead-process: grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead"; → true;
     return grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead";
   }
 
   async #renew(grants: readonly Grant[]): Promise<void> {
-    const { clock, store } = this.#place.holdfast.home;
     const { renewBelow = RENEW_BELOW } = this.#place;
-    const now = clock();
+    const now = this.#kernel.clock();
     const due = grants.filter(({ renewedAt, leaseMs }) => remainingMs(renewedAt, leaseMs, now) < leaseMs * renewBelow);
     for (const { resource, lockId, tokenHash } of due)
       try {
-        await store.locks.renew([{ resource, lockId, tokenHash }], null);
+        await this.#kernel.renew([{ resource, lockId, tokenHash }], null);
       } catch (error) {
         if (!isHoldfastError(error, "E_LOCK_NOT_HELD") && !isHoldfastError(error, "E_LOCK_EXPIRED")) throw error;
       }
@@ -249,7 +251,7 @@ export class RunLocks {
 
   async #held(tokens: readonly FoundToken[]) {
     const hashes = new Set(tokens.map((each) => hashLeaseToken(each.lease_token)));
-    return hashes.size === 0 ? [] : findHeld(this.#place.holdfast.home, hashes);
+    return hashes.size === 0 ? [] : this.#kernel.findHeld(hashes);
   }
 
   #tokens(): readonly FoundToken[] {

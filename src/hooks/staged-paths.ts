@@ -5,20 +5,18 @@
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import { contentionReport } from "../lock/contention.js";
 import type { Grant } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
 import { pathKeyInside } from "../lock/path-key.js";
 import { isExpired } from "../lock/profile.js";
-import type { ListPage } from "../store/contract.js";
 import { ancestorsOfThis } from "../support/ancestors.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import { lifeOfProcess } from "../support/machine.js";
 import { tokensOf } from "../workspace/token-files.js";
 import { isServerOf } from "./own-server.js";
-
-const PAGE = 1_000;
 
 /** Keys of what the next commit changes, as far as it lies in the workspace. */
 export function stagedKeys(root: string, cwd: string): Key[] {
@@ -40,7 +38,7 @@ export async function assertNobodyElseHolds(
     const inTheWay = others.filter(({ resource }) => isWithin(key, resource) || isWithin(resource, key));
     // mutant: hook-git: if (inTheWay.length === 0) continue; → if (inTheWay.length >= 0) continue;
     if (inTheWay.length === 0) continue;
-    const contention = contentionReport(key, inTheWay, [], holdfast.home.clock());
+    const contention = contentionReport(key, inTheWay, [], kernelOf(holdfast).clock());
     throw new HoldfastError("E_LOCK_CONFLICT", `the commit changes ${key}, which ${contention.owner} holds`, {
       details: { resource: key, contention },
       next: [`Commit the other files, or wait until it is free: holdfast lock wait ${key}`],
@@ -48,16 +46,14 @@ export async function assertNobodyElseHolds(
   }
 }
 
-async function heldPaths({ home }: Holdfast): Promise<Grant[]> {
+async function heldPaths(holdfast: Holdfast): Promise<Grant[]> {
+  const { pages, clock } = kernelOf(holdfast);
   const found: Grant[] = [];
-  for (let after: ListPage["after"] = null; ; ) {
-    const page = await home.store.reader.list({ prefix: parseKey("path"), after, limit: PAGE });
-    const now = home.clock();
+  for await (const page of pages(parseKey("path"))) {
+    const now = clock();
     found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant)));
-    const last = page.at(-1);
-    if (page.length < PAGE || last === undefined) return found;
-    after = { resource: last.resource, lockId: last.lockId };
   }
+  return found;
 }
 
 function isDead({ proof }: Grant): boolean {

@@ -1,7 +1,6 @@
 /** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
 import type { Holdfast } from "../lease/holdfast.js";
-import type { Script, Scripts, Sql } from "../lease/kernel.js";
-import type { LeaseHome } from "../lease/lease-home.js";
+import { type Kernel, kernelOf, type Script, type Scripts, type Sql } from "../lease/kernel.js";
 import { parseKey } from "../lock/key.js";
 import { profileOf } from "../lock/settings.js";
 import { HoldfastError } from "../support/errors.js";
@@ -42,22 +41,23 @@ export interface WaitOptions {
 
 /** `E_CONFIG` where the store has no jobs. */
 export function openJobs(holdfast: Holdfast): Jobs {
-  const { scripts, url } = holdfast.home.store;
+  const kernel = kernelOf(holdfast);
+  const { scripts, url } = kernel;
   if (scripts === null)
     throw new HoldfastError("E_CONFIG", `${url} has no jobs`, {
       next: ["Use a store on SQLite or PostgreSQL: sqlite:PATH, postgres://…."],
     });
-  return new Jobs(holdfast.home, scripts);
+  return new Jobs(kernel, scripts);
 }
 
 export class Jobs {
-  readonly #home: LeaseHome;
+  readonly #kernel: Kernel;
   readonly #scripts: Scripts;
   readonly #kinds = new Map<string, Kind>();
 
   /** @internal Use `openJobs`. */
-  constructor(home: LeaseHome, scripts: Scripts) {
-    this.#home = home;
+  constructor(kernel: Kernel, scripts: Scripts) {
+    this.#kernel = kernel;
     this.#scripts = scripts;
   }
 
@@ -78,7 +78,7 @@ export class Jobs {
   /** The same, and whether it is a new one. */
   async add(kind: string, payload: unknown, options: EnqueueOptions): Promise<Enqueued> {
     const job = this.#parsed(kind, payload, options);
-    return this.#run(() => enqueue(job, this.#home.party));
+    return this.#run(() => enqueue(job, this.#kernel.requester));
   }
 
   /**
@@ -95,7 +95,7 @@ export class Jobs {
   }
 
   #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
-    const { settings } = this.#home.store;
+    const { settings } = this.#kernel;
     return parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
       profileOf(parseKey(key), settings),
     );
@@ -132,12 +132,12 @@ export class Jobs {
 
   /** A job that has not begun is over; one that runs is told. `E_NOT_FOUND`. */
   async cancel(id: number): Promise<JobRecord> {
-    return found(id, await this.#run(() => cancel(id, this.#home.party)));
+    return found(id, await this.#run(() => cancel(id, this.#kernel.requester)));
   }
 
   /** One that failed or was cancelled begins anew. `E_NOT_FOUND`. */
   async retry(id: number): Promise<JobRecord> {
-    return found(id, await this.#run(() => retryJob(id, this.#home.party)));
+    return found(id, await this.#run(() => retryJob(id, this.#kernel.requester)));
   }
 
   async caps(): Promise<Required<Caps>> {
@@ -146,12 +146,12 @@ export class Jobs {
 
   async setCaps(caps: Caps): Promise<void> {
     parseCaps(caps);
-    await this.#run(() => setCaps(caps, this.#home.party));
+    await this.#run(() => setCaps(caps, this.#kernel.requester));
   }
 
   async setProject(project: string, settings: ProjectSettings): Promise<Project> {
     parseProjectSettings(project, settings);
-    return this.#run(() => setProject(project, settings, this.#home.party));
+    return this.#run(() => setProject(project, settings, this.#kernel.requester));
   }
 
   /** How long jobs are kept when they are over, in milliseconds; null is for good. */
@@ -161,12 +161,12 @@ export class Jobs {
 
   async setKeep(keep: Keep): Promise<void> {
     const parsed = parseKeep(keep);
-    await this.#run(() => setKeep(parsed, this.#home.party));
+    await this.#run(() => setKeep(parsed, this.#kernel.requester));
   }
 
   /** Begins to run jobs of the defined kinds, until it is stopped. */
   work(options: WorkerOptions = {}): Worker {
-    return startWorker(this.#home, this.#scripts, this.#kinds, options);
+    return startWorker(this.#kernel, this.#scripts, this.#kinds, options);
   }
 
   #look<T>(script: () => Script<T>): Promise<T> {

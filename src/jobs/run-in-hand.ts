@@ -3,8 +3,7 @@
  * reached is asked again as long as the slot may still be ours; after that it is given on by itself.
  */
 import { createBorrowedLease } from "../lease/borrowed-lease.js";
-import type { Scripts, Sql } from "../lease/kernel.js";
-import type { LeaseHome } from "../lease/lease-home.js";
+import type { Kernel, Scripts, Sql } from "../lease/kernel.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import type { Keeper } from "../support/keeper.js";
 import { sleep } from "../support/sleep.js";
@@ -30,7 +29,7 @@ export class HandedBack extends Error {}
 
 /** What the worker lends to its runs. */
 interface Hands {
-  readonly home: LeaseHome;
+  readonly kernel: Kernel;
   readonly scripts: Scripts;
   readonly settler: Settler;
   readonly keeper: Keeper;
@@ -136,8 +135,8 @@ export class RunInHand {
     const { job, token } = this.run;
     const { signal } = this.ended;
     const keys = job.locks.map((lock) => lock.resource);
-    const { home } = this.#hands;
-    const lease = keys.length === 0 ? null : await createBorrowedLease(home, keys, token);
+    const { kernel } = this.#hands;
+    const lease = keys.length === 0 ? null : await createBorrowedLease(kernel, keys, token);
     if (job.command !== null || typeof handler !== "function") this.#hands.keeper.start();
     if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, this.#guard);
     const tools: RunTools = {
@@ -150,12 +149,12 @@ export class RunInHand {
       onSettle: (body) => own.push(body),
     };
     if (typeof handler === "function") return unless(signal, async () => handler(job, tools));
-    return runInChild(handler, job, tools, { store: home.store.url, owner: home.party.owner, token }, this.#guard);
+    return runInChild(handler, job, tools, { store: kernel.url, owner: kernel.requester.owner, token }, this.#guard);
   }
 
   async #release(): Promise<void> {
     const { job, fence } = this.run;
-    const party = { ...this.#hands.home.party, owner: `job:${job.id}` };
+    const party = { ...this.#hands.kernel.requester, owner: `job:${job.id}` };
     const isOurs = await this.#hands.scripts.run(() => letGo({ job: job.id, fence }, party), { durable: false });
     if (!isOurs) throw new HoldfastError("E_LOCK_NOT_HELD", `job ${job.id} was given on to another run`);
   }

@@ -8,8 +8,7 @@
  */
 import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../lease/duration.js";
-import type { Scripts } from "../lease/kernel.js";
-import type { LeaseHome } from "../lease/lease-home.js";
+import type { Kernel, Scripts } from "../lease/kernel.js";
 import { invalidArgument } from "../support/errors.js";
 import { Keeper } from "../support/keeper.js";
 import { newLeaseToken } from "../support/lease-token.js";
@@ -59,7 +58,7 @@ const LONGEST_BEAT_MS = 2_000;
 
 /** `E_INVALID_ARGUMENT` naming the option. */
 export function startWorker(
-  home: LeaseHome,
+  kernel: Kernel,
   scripts: Scripts,
   kinds: ReadonlyMap<string, Kind>,
   options: WorkerOptions,
@@ -74,7 +73,7 @@ export function startWorker(
   const labels = [...(options.has ?? []), ...(options.commands ? [COMMANDS] : [])];
   const inHand = new Set<RunInHand>();
   const stopping = new AbortController();
-  const { party } = home;
+  const { requester: party } = kernel;
   /** A turn under way, however it is taken, and what it brings. There is one at a time, so that room is given away once. */
   let turning: Promise<Turn | null> | null = null;
   let turnedAt = Number.NEGATIVE_INFINITY;
@@ -134,7 +133,7 @@ export function startWorker(
     missed: () => look(),
   });
   const keeper = new Keeper(onError);
-  const hands = { home, scripts, settler, keeper };
+  const hands = { kernel, scripts, settler, keeper };
 
   const keep = async (): Promise<void> => {
     const all = [...inHand];
@@ -199,7 +198,7 @@ export function startWorker(
     if (performance.now() < pruneAt) return;
     if (!isMoreOld) {
       const { wallMs, lastEndMs } = await scripts.run(lookAtCalendar, { durable: false });
-      believedMs = calendar.look(wallMs, lastEndMs, home.clock().bootMs);
+      believedMs = calendar.look(wallMs, lastEndMs, kernel.clock().bootMs);
     }
     isMoreOld = await scripts.run(() => prune(party, believedMs), { durable: false });
     pruneAt = performance.now() + (isMoreOld ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);

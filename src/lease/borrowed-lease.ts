@@ -2,7 +2,7 @@
 import type { GrantRef, Presented } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
-import type { LeaseHome, LeaseSeat } from "./lease-home.js";
+import type { Kernel } from "./kernel.js";
 import { parseKeys, parseToken } from "./options.js";
 
 export interface BorrowedLease {
@@ -14,23 +14,24 @@ export interface BorrowedLease {
   commit<T>(write: () => T): Promise<T>;
   /** @internal What it shows of itself with a request that is made `within` it. */
   readonly presented: readonly Presented[];
-  /** @internal As `Lease.seat`. */
-  readonly seat: LeaseSeat;
+  /** @internal As `Lease.kernel`. */
+  readonly kernel: Kernel;
+  /** @internal As `Lease.refs`. */
+  readonly refs: readonly GrantRef[];
   /** @internal As `Lease.through`. */
   through<T>(step: () => Promise<T>): Promise<T>;
 }
 
 /** `E_LOCK_NOT_HELD` when the token holds nothing on one of the keys. */
 export async function createBorrowedLease(
-  home: LeaseHome,
+  kernel: Kernel,
   keys: string | readonly string[],
   token: string,
 ): Promise<BorrowedLease> {
-  const { store } = home;
   const tokenHash = hashLeaseToken(parseToken(token));
   const refs: (GrantRef & { readonly fencingToken: number })[] = [];
   for (const resource of parseKeys(keys)) {
-    const { grants } = await store.reader.inspect(resource, [tokenHash]);
+    const { grants } = await kernel.inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);
     if (grant === undefined) throw new HoldfastError("E_LOCK_NOT_HELD", `this token holds nothing on ${resource}`);
     refs.push({ resource, lockId: grant.lockId, tokenHash, fencingToken: grant.fencingToken });
@@ -39,13 +40,12 @@ export async function createBorrowedLease(
     keys: refs.map((ref) => ref.resource),
     fencingTokens: refs.map((ref) => ref.fencingToken),
     async verify() {
-      for (const { resource, fencingToken } of refs) await store.fence.verify(resource, fencingToken);
+      for (const { resource, fencingToken } of refs) await kernel.verify(resource, fencingToken);
     },
-    commit: (write) => store.fence.commit(refs, write),
+    commit: (write) => kernel.commit(refs, write),
     presented: refs,
-    get seat() {
-      return { store, party: home.party, grants: refs };
-    },
+    kernel,
+    refs,
     through: (step) => step(),
   };
 }

@@ -17,6 +17,7 @@ import { type Explanation, explain, inLine, type Waits, waits } from "./explain.
 import type { Heart } from "./heart.js";
 import { Holdings } from "./holdings.js";
 import { Identity, newToken } from "./identity.js";
+import { createKernel, type Kernel } from "./kernel.js";
 import type { Lease } from "./lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease-home.js";
 import { type LockStatus, toStatus, type WaiterRecord } from "./lock-status.js";
@@ -70,6 +71,7 @@ export class Holdfast {
     setMaxListeners(0, this.#closing.signal); // As many as wait; Node warns of a leak from the eleventh on.
     const identity = new Identity(facts.store, facts.owner, facts.runsCommand);
     this.#identity = identity;
+    let kernel: Kernel | null = null;
     this.#home = {
       store: facts.store,
       clock: facts.clock,
@@ -82,16 +84,25 @@ export class Holdfast {
       get party() {
         return identity.party;
       },
+      get kernel() {
+        kernel ??= createKernel(this);
+        return kernel;
+      },
       acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
       newToken,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
   }
 
-  /** @internal What features build on. */
-  get home(): LeaseHome {
+  /** @internal What features build on: see `kernelOf`. */
+  get kernel(): Kernel {
     this.#assertOpen();
-    return this.#home;
+    return this.#home.kernel;
+  }
+
+  /** @internal For `holdfast init`, until it uses the kernel. */
+  get home(): { readonly store: Pick<Store, "scripts"> } {
+    return { store: this.kernel };
   }
 
   /** Where the locks are kept, without a password. */
@@ -149,7 +160,7 @@ export class Holdfast {
   /** A lease handed down by its holder: it may verify and commit, not renew or release. */
   async borrow(keys: string | readonly string[], token: string): Promise<BorrowedLease> {
     this.#assertOpen();
-    return createBorrowedLease(this.#home, keys, token);
+    return createBorrowedLease(this.#home.kernel, keys, token);
   }
 
   /** A detached grant taken up again by its token, to renew, convert or release it. `E_LOCK_NOT_HELD`. */

@@ -1,11 +1,12 @@
 /** Where a lease comes from, and the leases it is held together with. */
 import type { Grant } from "../lock/grant.js";
-import type { GrantRef, Party, Presented, Store } from "../store/contract.js";
+import type { Party, Presented, Store } from "../store/contract.js";
 import type { Clock } from "../support/clock.js";
 import type { SharedTimer } from "../support/shared-timer.js";
 import type { Duration } from "./duration.js";
 import type { Heart } from "./heart.js";
 import type { Holdings } from "./holdings.js";
+import type { Kernel } from "./kernel.js";
 import type { Lease } from "./lease.js";
 import type { AcquireOptions } from "./options.js";
 
@@ -24,6 +25,8 @@ export interface LeaseHome {
   readonly holdings: Holdings;
   /** How long to wait unless a request says otherwise. */
   readonly wait: Duration | undefined;
+  /** What features see of all this. */
+  readonly kernel: Kernel;
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
   newToken(): { readonly token: string; readonly hash: string };
 }
@@ -35,12 +38,6 @@ export interface Presenter {
 
 /** What one client holds together; each of its requests presents it all. */
 export type LeaseFamily = Set<Presenter>;
-/** What a feature needs to make a step of its own with the grants of a lease. */
-export interface LeaseSeat {
-  readonly store: Store;
-  readonly party: Party;
-  readonly grants: readonly GrantRef[];
-}
 
 export interface LeaseFacts {
   readonly grants: readonly Grant[];

@@ -16,7 +16,8 @@ import type { GrantRef, Presented, Sql } from "../store/contract.js";
 import { type HoldfastError, invalidArgument, isHoldfastError } from "../support/errors.js";
 import type { Duration } from "./duration.js";
 import { tell } from "./events.js";
-import { type LeaseFacts, type LeaseFamily, type LeaseHome, type LeaseSeat, presentedBy } from "./lease-home.js";
+import type { Kernel } from "./kernel.js";
+import { type LeaseFacts, type LeaseFamily, type LeaseHome, presentedBy } from "./lease-home.js";
 import { isLoss, notHeld, noting, ranOut } from "./loss.js";
 import { type AcquireOptions, parseLease } from "./options.js";
 import { runTransaction, type TransactionOptions } from "./transaction.js";
@@ -181,10 +182,14 @@ export class Lease {
     return this.#losing(runTransaction(this.#home.store, this.#refs(), noting(body, thrown), options), thrown);
   }
 
-  /** @internal */
-  get seat(): LeaseSeat {
-    const { store, party } = this.#home;
-    return { store, party, grants: this.#refs() };
+  /** @internal What features build on: see `kernelOf`. */
+  get kernel(): Kernel {
+    return this.#home.kernel;
+  }
+
+  /** @internal The grants, as a step of a feature names them to the kernel. */
+  get refs(): readonly GrantRef[] {
+    return this.#refs();
   }
 
   /** @internal The grants with what their records do not show. */

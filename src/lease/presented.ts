@@ -2,8 +2,10 @@
  * What lease tokens hold, found in the store before they are shown with a request. A request that shows something held
  * does not stand behind the line, so a token that holds nothing must not count: it is refused instead.
  */
+import type { Grant } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
-import type { ListPage, Presented } from "../store/contract.js";
+import type { ListPage, Presented, Reader } from "../store/contract.js";
 import { HoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
 import type { LeaseHome, Presenter } from "./lease-home.js";
@@ -28,14 +30,26 @@ export async function heldBy(home: Home, tokens: readonly string[]): Promise<rea
 /** What is held under these hashes and has not run out. */
 export async function findHeld({ store, clock }: Home, hashes: ReadonlySet<string>): Promise<readonly Presented[]> {
   const found: Presented[] = [];
-  for (let after: ListPage["after"] = null; ; ) {
-    const page = await store.reader.list({ prefix: null, after, limit: PAGE, known: [...hashes] });
+  for await (const page of grantPages(store.reader, null, [...hashes])) {
     const now = clock();
     for (const grant of page)
       if (hashes.has(grant.tokenHash) && !isExpired(grant, now))
         found.push({ resource: grant.resource, tokenHash: grant.tokenHash });
+  }
+  return found;
+}
+
+/** Reads all grants on a key and below it, or in the whole store, page by page. */
+export async function* grantPages(
+  reader: Pick<Reader, "list">,
+  prefix: Key | null,
+  known: readonly string[] = [],
+): AsyncGenerator<readonly Grant[], void> {
+  for (let after: ListPage["after"] = null; ; ) {
+    const page = await reader.list({ prefix, after, limit: PAGE, known });
+    yield page;
     const last = page.at(-1);
-    if (page.length < PAGE || last === undefined) return found;
+    if (page.length < PAGE || last === undefined) return;
     after = { resource: last.resource, lockId: last.lockId };
   }
 }

@@ -7,6 +7,7 @@
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { DetachedLease } from "../lease/detached-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import type { LastingRecord } from "../lease/lock-status.js";
 import { HoldfastError } from "../support/errors.js";
@@ -222,7 +223,7 @@ export class Holdings {
   }
 
   #nowMs(): number {
-    return this.#holdfast.home.clock().bootMs;
+    return kernelOf(this.#holdfast).clock().bootMs;
   }
 }
 

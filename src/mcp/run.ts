@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Board, openBoard } from "../board/board.js";
 import type { Workspace } from "../features/configuration.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import { pathKey } from "../lock/path-key.js";
 import { openHoldfast } from "../open-holdfast.js";
 import { Policies } from "../policy/perform.js";
@@ -89,7 +90,7 @@ export class Run {
   }
 
   #nowMs(): number {
-    return this.holdfast.home.clock().bootMs;
+    return kernelOf(this.holdfast).clock().bootMs;
   }
 
   #root(why: string): string {

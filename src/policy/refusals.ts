@@ -1,5 +1,6 @@
 /** What the policy refuses goes on record, so that whoever answers for the agents can see what they tried. */
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import { parseKey } from "../lock/key.js";
 import { type ErrorCode, HoldfastError } from "../support/errors.js";
 
@@ -20,9 +21,10 @@ export async function onRecord<T>(
     return await step();
   } catch (error) {
     if (error instanceof HoldfastError && REFUSALS.has(error.code)) {
-      const { store, party } = holdfast.home;
       const reasons = { code: error.code, operation: inShort(operation), ids: fewOf(ids) };
-      await store.locks.refuse(POLICY, party, reasons).catch(() => undefined);
+      await kernelOf(holdfast)
+        .refuse(POLICY, reasons)
+        .catch(() => undefined);
     }
     throw error;
   }

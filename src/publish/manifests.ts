@@ -3,7 +3,7 @@ import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { Manifests } from "../lease/kernel.js";
+import { kernelOf, type Manifests } from "../lease/kernel.js";
 import {
   lastCommitted,
   type Manifest,
@@ -39,7 +39,7 @@ export async function listManifests(
 ): Promise<readonly ManifestRecord[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
-  const found = await holdfast.home.store.manifests.list({
+  const found = await kernelOf(holdfast).manifests.list({
     target: target === undefined ? null : resolvePlace(target).path,
     state: state ?? null,
     after: after === undefined ? null : { id: after.id, createdAt: Date.parse(after.created_at) },
@@ -50,7 +50,7 @@ export async function listManifests(
 
 /** The files of a manifest, one after the other. */
 export async function* manifestFiles(holdfast: Holdfast, record: ManifestRecord): AsyncGenerator<ManifestFile> {
-  const { manifests } = holdfast.home.store;
+  const { manifests } = kernelOf(holdfast);
   const [manifest] = (await manifests.list({ target: record.target, state: null, after: null, limit: 50_000 })).filter(
     ({ id }) => id === record.id,
   );
@@ -76,7 +76,7 @@ export async function verifyManifests(
   holdfast: Holdfast,
   { target, onProgress }: { readonly target?: string; readonly onProgress?: (files: number) => void } = {},
 ): Promise<ManifestVerdict> {
-  const { manifests } = holdfast.home.store;
+  const { manifests } = kernelOf(holdfast);
   const only = target === undefined ? null : resolvePlace(target).path;
   let files = 0;
   const bad: BadFile[] = [];

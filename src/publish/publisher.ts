@@ -1,7 +1,7 @@
 /** Who publishes: a lease in hand, a borrowed one, or a workplace and a key that is then taken for the time of it. */
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { GrantRef, Manifests, Party } from "../lease/kernel.js";
+import { type GrantRef, kernelOf, type Manifests, type Party } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import type { Key } from "../lock/key.js";
 import { invalidArgument, isHoldfastError } from "../support/errors.js";
@@ -55,19 +55,19 @@ async function acquireHand(publisher: KeyToTake, options: PublishOptions): Promi
 }
 
 function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): Hand {
-  const { store, party } = lease.seat;
-  const { manifests } = store;
+  const kernel = kernelOf(lease);
+  const { url: storeUrl, manifests, requester: party } = kernel;
   const leaseSignal = "signal" in lease ? lease.signal : null;
   const signals = [leaseSignal, signal ?? null].filter((each) => each !== null);
   const grant = (): GrantRef => {
-    const { grants } = lease.seat;
-    const found = key === undefined ? grants[0] : grants.find(({ resource }) => resource === key);
+    const { refs } = lease;
+    const found = key === undefined ? refs[0] : refs.find(({ resource }) => resource === key);
     if (found === undefined) throw invalidArgument("key", `the lease does not hold ${key}`);
     return found;
   };
   const { resource } = grant();
   return {
-    storeUrl: store.url,
+    storeUrl,
     resource,
     manifests,
     party,
@@ -79,7 +79,7 @@ function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): 
     async reasonFor(error) {
       try {
         for (const each of signals) each.throwIfAborted();
-        await lease.through(() => store.fence.commit([grant()], () => undefined));
+        await lease.through(() => kernel.commit([grant()], () => undefined));
         return error;
       } catch (loss) {
         return isHoldfastError(loss) && LOSS.has(loss.code) ? loss : error;

@@ -1,6 +1,6 @@
 /** What crashes of publishers left, for those who look after a workspace. Looking changes nothing. */
 import type { Holdfast } from "../lease/holdfast.js";
-import type { Manifests, Party, Reader, Store } from "../lease/kernel.js";
+import { kernelOf, type Manifests, type Party, type Reader } from "../lease/kernel.js";
 import { type Manifest, type ManifestRecord, toManifestRecord } from "../lock/manifest.js";
 import { leftoversOf, placeAt } from "../support/exchange.js";
 import { removeTree } from "../support/remove-tree.js";
@@ -12,25 +12,36 @@ export interface UnfinishedPublish {
   readonly manifest: ManifestRecord;
 }
 
+/** What is read to find them: of a store, or of one that is only examined. */
+interface Records {
+  readonly manifests: Pick<Manifests, "list">;
+  readonly reader: Pick<Reader, "inspect">;
+}
+
 /** Publishes that nobody finished, or that left something on the disk. */
 export async function findUnfinished(holdfast: Holdfast): Promise<readonly UnfinishedPublish[]> {
   const found: UnfinishedPublish[] = [];
-  const { store } = holdfast.home;
-  for await (const { kind, manifest } of unfinishedIn({ manifests: store.manifests, reader: store.reader }))
+  for await (const { kind, manifest } of unfinishedIn(recordsOf(holdfast)))
     found.push({ kind, manifest: toManifestRecord(manifest) });
   return found;
 }
 
 /** Settles them, each by what is on the disk, and removes what they left. Returns how they ended. */
 export async function settleUnfinished(holdfast: Holdfast): Promise<readonly ManifestRecord[]> {
-  const { store, party } = holdfast.home;
-  return settleAll(store, party);
+  return settleAll(recordsOf(holdfast), kernelOf(holdfast).requester);
 }
 
-export async function settleAll(store: Store, party: Party): Promise<readonly ManifestRecord[]> {
-  const { manifests } = store;
+function recordsOf(holdfast: Holdfast): Records & { readonly manifests: Manifests } {
+  const kernel = kernelOf(holdfast);
+  return { manifests: kernel.manifests, reader: kernel };
+}
+
+export async function settleAll(
+  { manifests, reader }: Records & { readonly manifests: Manifests },
+  party: Party,
+): Promise<readonly ManifestRecord[]> {
   const settled: ManifestRecord[] = [];
-  for await (const { manifest } of unfinishedIn({ manifests, reader: store.reader })) {
+  for await (const { manifest } of unfinishedIn({ manifests, reader })) {
     const ended = await manifests.settle(manifest, party, false);
     if (ended === null || ended.state === "pending") continue;
     for (const path of leftoversOf(ended.tmpPath)) await removeTree(path);
@@ -44,10 +55,7 @@ export async function settleAll(store: Store, party: Party): Promise<readonly Ma
 export async function* unfinishedIn({
   manifests,
   reader,
-}: {
-  readonly manifests: Pick<Manifests, "list">;
-  readonly reader: Reader;
-}): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
+}: Records): AsyncGenerator<{ readonly kind: UnfinishedPublish["kind"]; readonly manifest: Manifest }> {
   for await (const manifest of manifestsHere(manifests)) {
     if (manifest.state !== "pending") {
       const isLeft = !manifest.isCleared && leftoversOf(manifest.tmpPath).some((path) => placeAt(path) !== "absent");

@@ -9,13 +9,13 @@
  */
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
-import type { NamedLeases } from "../lease/kernel.js";
+import { kernelOf, type NamedLeases } from "../lease/kernel.js";
 import { parseLease } from "../lease/options.js";
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import { type Key, parseKey } from "../lock/key.js";
 import { isExpired } from "../lock/profile.js";
 import { invalidArgument, isHoldfastError } from "../support/errors.js";
-import { hashLeaseToken } from "../support/lease-token.js";
+import { hashLeaseToken, newLeaseToken } from "../support/lease-token.js";
 
 export interface RuntimeLease {
   readonly name: string;
@@ -45,11 +45,10 @@ const DEFAULT_TTL = "15m";
 const TRIES = 5;
 
 export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
-  const { home } = holdfast;
-  const { store, newToken, clock } = home;
+  const kernel = kernelOf(holdfast);
 
   async function current(key: Key, known: readonly string[] = []): Promise<Grant | null> {
-    const { grants } = await store.reader.inspect(key, known);
+    const { grants } = await kernel.inspect(key, known);
     return grants.find((grant) => grant.resource === key) ?? null;
   }
 
@@ -61,13 +60,14 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
 
   /** The grant goes over to a new token in one step; the old one opens nothing from then on. */
   async function takeAgain(grant: Grant, leaseMs: number): Promise<{ grant: Grant; token: string } | null> {
-    const { token, hash } = newToken();
+    const token = newLeaseToken();
+    const hash = hashLeaseToken(token);
     const { resource, lockId, tokenHash } = grant;
     try {
-      const [resumed] = await store.locks.resume([{ resource, lockId, tokenHash }], hash, home.party);
+      const [resumed] = await kernel.resume([{ resource, lockId, tokenHash }], hash);
       if (resumed === undefined) return null;
       const ref = { resource, lockId: resumed.lockId, tokenHash: hash };
-      const [renewed] = await store.locks.renew([ref], leaseMs);
+      const [renewed] = await kernel.renew([ref], leaseMs);
       return renewed === undefined ? null : { grant: renewed, token };
     } catch (error) {
       if (isLost(error)) return null;
@@ -96,7 +96,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
     ttl: Duration,
   ): Promise<RuntimeLease | null | "again"> {
     const grant = await current(key);
-    if (grant !== null && !isExpired(grant, clock()) && namedIn(grant) === holder) {
+    if (grant !== null && !isExpired(grant, kernel.clock()) && namedIn(grant) === holder) {
       const taken = await takeAgain(grant, parseLease(ttl));
       return taken === null ? "again" : { name, holder, token: taken.token, grant: toRecord(taken.grant) };
     }
@@ -113,7 +113,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       const key = keyOf(name);
       checkHolder(holder);
       parseLease(ttl);
-      if (store.namedLeases !== null) return acquireNamed(store.namedLeases, name, key, holder, ttl);
+      if (kernel.namedLeases !== null) return acquireNamed(kernel.namedLeases, name, key, holder, ttl);
       for (let tried = 0; tried < TRIES; tried++) {
         const answer = await tryOnce(name, key, holder, ttl);
         if (answer !== "again") return answer;
@@ -127,7 +127,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       if (grant === null) return null;
       try {
         const { resource, lockId, tokenHash } = grant;
-        const [renewed] = await store.locks.renew([{ resource, lockId, tokenHash }], leaseMs);
+        const [renewed] = await kernel.renew([{ resource, lockId, tokenHash }], leaseMs);
         return renewed === undefined ? null : toRecord(renewed);
       } catch (error) {
         if (isLost(error)) return null;
@@ -140,7 +140,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
       if (grant === null) return false;
       try {
         const { resource, lockId, tokenHash } = grant;
-        await store.locks.release([{ resource, lockId, tokenHash }], home.party);
+        await kernel.release([{ resource, lockId, tokenHash }]);
         return true;
       } catch (error) {
         if (isLost(error)) return false;
@@ -150,7 +150,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
     async status(name) {
       const grant = await current(keyOf(name));
       if (grant === null) return { name, state: "free", holder: null, grant: null };
-      const state = isExpired(grant, clock()) ? "expired" : "held";
+      const state = isExpired(grant, kernel.clock()) ? "expired" : "held";
       return { name, state, holder: holderOf(grant), grant: toRecord(grant) };
     },
   };

@@ -4,10 +4,10 @@
  */
 import type { DetachedLease } from "../lease/detached-lease.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import type { AcquireOptions } from "../lease/options.js";
 import { parseKeys } from "../lease/options.js";
-import { findHeld } from "../lease/presented.js";
 import { removeQuietly } from "../support/durable-file.js";
 import { HoldfastError, isHoldfastError } from "../support/errors.js";
 import { hashLeaseToken } from "../support/lease-token.js";
@@ -41,8 +41,8 @@ export async function acquireDetached(
       ...options,
       detached: true,
       keepToken: (fresh) => {
-        // mutant: token-kept-first: files.keep(resources, fresh, new Date(holdfast.home.clock().wallMs)); →
-        files.keep(resources, fresh, new Date(holdfast.home.clock().wallMs));
+        // mutant: token-kept-first: files.keep(resources, fresh, new Date(kernelOf(holdfast).clock().wallMs)); →
+        files.keep(resources, fresh, new Date(kernelOf(holdfast).clock().wallMs));
         token = fresh;
       },
     });
@@ -58,7 +58,7 @@ export async function acquireDetached(
 /** The token from the environment, if it holds anything still: a run that has ended leaves its command a stranger. */
 export async function tokensAround(holdfast: Holdfast, around: string | undefined): Promise<readonly string[]> {
   if (around === undefined) return [];
-  const held = await findHeld(holdfast.home, new Set([hashLeaseToken(around)]));
+  const held = await kernelOf(holdfast).findHeld(new Set([hashLeaseToken(around)]));
   return held.length === 0 ? [] : [around];
 }
 
@@ -101,7 +101,7 @@ async function tokenFor(
   if (fence === undefined && around !== undefined && (await opens(holdfast, key, around))) return around;
   const kept = files.find(key);
   const known = kept.map((each) => hashLeaseToken(each.lease_token));
-  const { grants } = await holdfast.home.store.reader.inspect(parseKeys(key)[0] ?? fail(), known);
+  const { grants } = await kernelOf(holdfast).inspect(parseKeys(key)[0] ?? fail(), known);
   const fences = new Map(
     grants.filter((grant) => grant.resource === key).map((grant) => [grant.tokenHash, grant.fencingToken]),
   );
@@ -109,7 +109,7 @@ async function tokenFor(
   const good = kept.filter((each) => fenceOf(each) !== undefined);
   sweep(
     kept.filter((each) => !good.includes(each)),
-    holdfast.home.clock().wallMs,
+    kernelOf(holdfast).clock().wallMs,
   );
   const [first, second] = fence === undefined ? good : good.filter((each) => fenceOf(each) === fence);
   if (first === undefined && good.length > 0) throw otherFence(key, holdfast.owner, fence);

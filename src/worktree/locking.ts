@@ -6,6 +6,7 @@
 import type { BorrowedLease } from "../lease/borrowed-lease.js";
 import type { Duration } from "../lease/duration.js";
 import type { Holdfast } from "../lease/holdfast.js";
+import { kernelOf } from "../lease/kernel.js";
 import type { Lease } from "../lease/lease.js";
 import { HoldfastError } from "../support/errors.js";
 import { restoreKey, worktreeKey } from "./layout.js";
@@ -81,19 +82,19 @@ export async function hasToldRestore({ audit }: Holdfast, name: string, restoreI
 
 /** A step under the guard of this lease, with an entry in the audit chain by the same step when an event is named. */
 export function commitTold<T>(
-  lease: Pick<BorrowedLease, "seat" | "through">,
+  lease: Lease | BorrowedLease,
   write: () => T,
   event: "snapshot" | "restore" | null,
   details: Record<string, unknown>,
 ): Promise<T> {
-  const { store, party, grants } = lease.seat;
-  return lease.through(() => store.fence.commit(grants, write, event === null ? undefined : { event, party, details }));
+  const note = event === null ? undefined : { event, details };
+  return lease.through(() => kernelOf(lease).commit(lease.refs, write, note));
 }
 
 function rightOf(
   holdfast: Holdfast,
   key: string,
-  lease: Pick<BorrowedLease, "seat" | "through">,
+  lease: Lease | BorrowedLease,
   fencingToken: number | null,
   token: string,
 ): Right {

@@ -10,8 +10,7 @@ import { round } from "../../src/jobs/steps/round.js";
 import { beat, type Pulse, settleAll } from "../../src/jobs/steps/settle.js";
 import type { Ending } from "../../src/jobs/steps/slots.js";
 import { type TurnOf, turn } from "../../src/jobs/steps/turn.js";
-import type { Key } from "../../src/lock/key.js";
-import type { Script } from "../../src/store/contract.js";
+import { kernelOf, type Script } from "../../src/lease/kernel.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
 
 /** Changes that end a run. */
@@ -26,13 +25,13 @@ export class Hands {
   }
 
   run<T>(script: () => Script<T>): Promise<T> {
-    const { scripts } = this.#holdfast.home.store;
+    const { scripts } = kernelOf(this.#holdfast);
     if (scripts === null) throw new RangeError("a store without jobs");
     return scripts.run(script, { durable: false });
   }
 
   get #party() {
-    return this.#holdfast.home.party;
+    return kernelOf(this.#holdfast).requester;
   }
 
   rows<R>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
@@ -117,13 +116,12 @@ export class Hands {
   }
 
   async #record(id: number) {
-    const page = { tree: "jobs" as Key, afterSeq: 0, limit: 1_000 };
-    const entries = await this.#holdfast.home.store.reader.audit(page);
+    const entries = await this.#holdfast.audit.list({ resource: "jobs" });
     return entries.filter(({ resource }) => resource === `jobs/${id}`);
   }
 
   get isOnServer(): boolean {
-    return !this.#holdfast.home.store.url.startsWith("sqlite:");
+    return !kernelOf(this.#holdfast).url.startsWith("sqlite:");
   }
 
   /** Ids of the locks that are held, in order; only of jobs, or all. */

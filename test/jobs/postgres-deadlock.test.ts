@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../src/index.js";
 import { turn } from "../../src/jobs/steps/turn.js";
-import type { Script } from "../../src/store/contract.js";
+import { kernelOf, type Script } from "../../src/lease/kernel.js";
 import { isHoldfastError } from "../../src/support/errors.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
 import { comesOff } from "../comes-off.js";
@@ -33,7 +33,7 @@ describe.skipIf(isForeign)(
   () => {
     /** Starts one job under `b`, waits until the request has `a` and waits for `b`, then starts one under `a`. */
     const startBoth = (holdfast: Holdfast, meet: () => Promise<void>): (() => Script<number>) => {
-      const { party } = holdfast.home;
+      const { requester: party } = kernelOf(holdfast);
       const of = {
         worker: "w",
         node: "n",

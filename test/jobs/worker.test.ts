@@ -6,7 +6,7 @@ import type { JobRun } from "../../src/jobs/model.js";
 import { Settler } from "../../src/jobs/settler.js";
 import { settleAll } from "../../src/jobs/steps/settle.js";
 import type { Turn } from "../../src/jobs/steps/turn.js";
-import type { Scripts } from "../../src/store/contract.js";
+import { kernelOf, type Scripts } from "../../src/lease/kernel.js";
 import { HoldfastError } from "../../src/support/errors.js";
 import { newLeaseToken } from "../../src/support/lease-token.js";
 import { Place, STORES } from "./place.js";
@@ -17,8 +17,8 @@ const P = { project: "alpha" };
 /** The same store, that fails while it is told to. */
 async function shaky(place: Place, code: "E_STORE_UNAVAILABLE" | "E_IO" = "E_STORE_UNAVAILABLE") {
   const holdfast = await place.holdfast();
-  const { home } = holdfast;
-  const { scripts } = home.store;
+  const kernel = kernelOf(holdfast);
+  const { scripts } = kernel;
   if (scripts === null) throw new RangeError("no jobs");
   const trouble = { isOn: false, refusals: 0, code };
   const failing: Scripts = {
@@ -32,8 +32,7 @@ async function shaky(place: Place, code: "E_STORE_UNAVAILABLE" | "E_IO" = "E_STO
     look: (script) => scripts.look(script),
     listen: (onWake) => scripts.listen(onWake),
   };
-  const store = Object.create(home.store, { scripts: { value: failing } });
-  const jobs = openJobs(Object.create(holdfast, { home: { value: { ...home, store } } }));
+  const jobs = openJobs(Object.create(holdfast, { kernel: { value: { ...kernel, scripts: failing } } }));
   return { jobs, trouble };
 }
 
@@ -41,14 +40,14 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
   it("do not suffer for one that is refused", async () => {
     await using place = new Place(on);
     const [hands, admin, holdfast] = [await place.hands(), await place.holdfast("admin:a"), await place.holdfast()];
-    const { store, party } = holdfast.home;
-    if (store.scripts === null) throw new RangeError("no jobs");
+    const { scripts, requester: party } = kernelOf(holdfast);
+    if (scripts === null) throw new RangeError("no jobs");
     await hands.add({ ...P, locks: [{ resource: "k", mode: "write" }] });
     await hands.add(P);
     await hands.add(P);
     const runs = await hands.turn({ room: 3 });
     await admin.break("k", { reason: "test" });
-    const settler = new Settler(store.scripts, party);
+    const settler = new Settler(scripts, party);
     const ending = { kind: "done", result: null } as const;
     const all = runs.map(({ job, fence }) => settler.settle({ job: job.id, fence, ending }));
     const [refused, ...others] = await Promise.allSettled(all);
@@ -64,7 +63,7 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     const { id } = await hands.add(P);
     const [run] = await hands.turn();
     const again = { job: id, fence: run?.fence ?? 0, ending: { kind: "done", result: null } } as const;
-    const { party } = (await place.holdfast()).home;
+    const { requester: party } = kernelOf(await place.holdfast());
     expect(await hands.run(() => settleAll([again, again], party))).toEqual([true, false]);
     const changes = (await hands.entries(id)).map(({ change }) => change);
     expect(changes).toEqual(["added", "started", "done", "came too late"]);
@@ -74,8 +73,8 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
   it("take a turn along in the same step, or none when one of them is refused", async () => {
     await using place = new Place(on);
     const [hands, admin, holdfast] = [await place.hands(), await place.holdfast("admin:a"), await place.holdfast()];
-    const { store, party } = holdfast.home;
-    if (store.scripts === null) throw new RangeError("no jobs");
+    const { scripts, requester: party } = kernelOf(holdfast);
+    if (scripts === null) throw new RangeError("no jobs");
     await hands.add(P);
     await hands.add({ ...P, locks: [{ resource: "k", mode: "write" }] });
     const [plain, locked] = await hands.turn({ room: 2 });
@@ -84,7 +83,7 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
     if (plain === undefined || locked === undefined) throw new RangeError("not begun");
     const of = { worker: "w", node: "n", has: ["kind:k"], concurrency: 9, room: 1, leaseMs: 30_000, inHand: [], party };
     const taken: (Turn | null)[] = [];
-    const settler = new Settler(store.scripts, party, {
+    const settler = new Settler(scripts, party, {
       next: () => ({ turn: { ...of, newToken: newLeaseToken }, over: (each) => taken.push(each) }),
       missed: () => undefined,
     });
@@ -101,7 +100,8 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
   it("of a worker that has its hands full are the step in which it begins the next", async () => {
     await using place = new Place(on);
     const holdfast = await place.holdfast();
-    const { scripts } = holdfast.home.store;
+    const kernel = kernelOf(holdfast);
+    const { scripts } = kernel;
     if (scripts === null) throw new RangeError("no jobs");
     let rides = 0;
     const counting: Scripts = {
@@ -113,8 +113,7 @@ describe.each(STORES)("JOB-5: settlements that come together, on %s", (on) => {
       look: (script) => scripts.look(script),
       listen: (onWake) => scripts.listen(onWake),
     };
-    const store = Object.create(holdfast.home.store, { scripts: { value: counting } });
-    const jobs = openJobs(Object.create(holdfast, { home: { value: { ...holdfast.home, store } } }));
+    const jobs = openJobs(Object.create(holdfast, { kernel: { value: { ...kernel, scripts: counting } } }));
     const hands = await place.hands();
     await hands.addMany(40, P);
     let [running, most] = [0, 0];

@@ -160,8 +160,8 @@ async function stuckInOneTree() {
   const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
   const store = `file:${root}`;
   const holdfast = await openHoldfast({ store, owner: "agent:a" });
-  const stuck = (await holdfast.acquire("stuck")).seat.grants;
-  const well = (await holdfast.acquire("well")).seat.grants;
+  const stuck = (await holdfast.acquire("stuck")).refs;
+  const well = (await holdfast.acquire("well")).refs;
   const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");
   tryLockExclusive(guard);
   return {

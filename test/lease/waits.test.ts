@@ -89,7 +89,7 @@ describe("waits", () => {
     await hold("a", "b", "c");
     for (const key of ["a/x", "a/x/y", "a/x", "b/x", "b"]) await queue(key.replaceAll("/", "-"), key);
     for (let at = 0; at < 100; at += 1) await queue(`c-${at}`, `c/${at}`);
-    const inspect = vi.spyOn(place.other.home.store.reader, "inspect");
+    const inspect = vi.spyOn(place.reader, "inspect");
     expect((await place.other.waits()).holders.map(({ resource }) => resource)).toEqual(["a", "b", "c"]);
     expect(inspect.mock.calls.map(([key]) => key)).toEqual(["a/x", "b", "c"]);
   });
@@ -98,7 +98,7 @@ describe("waits", () => {
     const keys = Array.from({ length: 60 }, (_, at) => `tree-${at}`);
     await hold(...keys.map((key) => `${key}/x`));
     for (const key of keys) await queue(key, key);
-    const { reader } = place.other.home.store;
+    const { reader } = place;
     const quick = await place.other.waits();
     const inspect = reader.inspect;
     const slow = vi.spyOn(reader, "inspect").mockImplementation(async (key) => {

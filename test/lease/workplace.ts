@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import { Holdfast } from "../../src/lease/holdfast.js";
 import { createLoopHeart } from "../../src/lease/loop-heart.js";
 import { DEFAULT_SETTINGS } from "../../src/lock/settings.js";
-import type { Fence, Locks, Store } from "../../src/store/contract.js";
+import type { Fence, Locks, Reader, Store } from "../../src/store/contract.js";
 import { createLocalStore } from "../../src/store/local-store.js";
 import { createMemoryLedger } from "../../src/store/memory/ledger.js";
 import { surroundings } from "../lock/samples.js";
@@ -14,6 +14,7 @@ export interface Workplace {
   readonly other: Holdfast;
   readonly locks: Locks;
   readonly fence: Fence;
+  readonly reader: Reader;
   /** While set, every call of this name fails with the error. */
   readonly failing: Map<keyof Locks, unknown>;
   /** Every call of this name is answered only after so many milliseconds. */
@@ -60,6 +61,7 @@ export function openWorkplace(rhythm = { heartbeatMs: 10_000, maxStallMs: null }
     other: open(store),
     locks: store.locks,
     fence: store.fence,
+    reader: store.reader,
     failing,
     slow,
     calls,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { examine } from "../../src/doctor/examine.js";
 import { findWorkspace } from "../../src/features/configuration.js";
+import { kernelOf } from "../../src/lease/kernel.js";
 import { publish } from "../../src/publish/index.js";
 import { newStageName } from "../../src/publish/stage-name.js";
 import { makeWorkspace } from "../../src/workspace/make.js";
@@ -44,7 +45,7 @@ function leaveStage(scene: Scene, name: string): void {
 it.each(["sqlite", "file"] as const)("PUB-3: %s: the next publish removes it", async (kind) => {
   const scene = await prepare(base, { kind, replaces: true });
   const client = await scene.open();
-  leaveStage(scene, newStageName(client.home.store.url, scene.target));
+  leaveStage(scene, newStageName(kernelOf(client).url, scene.target));
   machine.hasJustStarted = true;
   await publish({ holdfast: client, key: KEY }, scene.target, treeOf("new"));
   expect(await verifiedVersion(client, scene.target)).toBe("new");
@@ -65,8 +66,8 @@ it.each(["sqlite", "file"] as const)(
   async (kind) => {
     const scene = await prepare(base, { kind, replaces: true });
     const client = await scene.open();
-    const lost = newStageName(client.home.store.url, scene.target);
-    const other = newStageName(client.home.store.url, `${scene.target}-2`);
+    const lost = newStageName(kernelOf(client).url, scene.target);
+    const other = newStageName(kernelOf(client).url, `${scene.target}-2`);
     leaveStage(scene, other);
     machine.hasJustStarted = true;
     await publish({ holdfast: client, key: KEY }, scene.target, async (stage) => {
@@ -90,7 +91,7 @@ it.each(["sqlite", "file"] as const)(
 it("PUB-3: what was touched since the machine started is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });
   const client = await scene.open();
-  const name = newStageName(client.home.store.url, scene.target);
+  const name = newStageName(kernelOf(client).url, scene.target);
   leaveStage(scene, name);
   await publish({ holdfast: client, key: KEY }, scene.target, treeOf("new"));
   expect(readdirSync(tmpOf(scene))).toEqual([name]);
@@ -101,7 +102,7 @@ it("PUB-3: what was touched since the machine started is not removed", async () 
 it("PUB-3: what others have there is not removed", async () => {
   const scene = await prepare(base, { kind: "sqlite", replaces: true });
   const client = await scene.open();
-  const { url } = client.home.store;
+  const { url } = kernelOf(client);
   const others = [
     newStageName(url, `${scene.target}-2`),
     newStageName(`${url}-2`, scene.target),

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Holdfast, type Lease, openHoldfast } from "../../src/index.js";
 import { openJobs } from "../../src/jobs/index.js";
+import { kernelOf } from "../../src/lease/kernel.js";
 import {
   findUnfinished,
   listManifests,
@@ -109,9 +110,9 @@ describe("PUB-2: an answer that is lost", () => {
   it("each call may be sent twice: the second says what the first has done", async () => {
     const store = await newPostgresStore(await sharedServer());
     const ours = await client(store);
-    const { store: opened, party, grants } = (await ours.acquire("site")).seat;
-    const { manifests } = opened;
-    const [grant] = grants;
+    const lease = await ours.acquire("site");
+    const { manifests, requester: party } = kernelOf(lease);
+    const [grant] = lease.refs;
     if (grant === undefined) throw new Error("it holds something");
     const id = randomUUID();
     const draft = { id, op: "publish", target, tmpPath: join(dir, "place", "tmp", id) };

@@ -100,11 +100,6 @@ export class Holdfast {
     return this.#home.kernel;
   }
 
-  /** @internal For `holdfast init`, until it uses the kernel. */
-  get home(): { readonly store: Pick<Store, "scripts"> } {
-    return { store: this.kernel };
-  }
-
   /** Where the locks are kept, without a password. */
   get storeUrl(): string {
     // mutant: postgres-password: return withoutPassword(this.#facts.store.url); → return this.#facts.store.url;

@@ -1,6 +1,8 @@
 /** Makes a workspace, and its store with the settings of the configuration; with `--agents` the files of agents too. */
+
 import { resolve } from "node:path";
 import type { AgentClient } from "../../hooks/call.js";
+import { kernelOf } from "../../lease/kernel.js";
 import { CONFIG_FILE } from "../../workspace/config.js";
 import { makeWorkspace } from "../../workspace/make.js";
 import type { BaseContext, ContextWith, Outcome } from "../command.js";
@@ -18,7 +20,7 @@ export async function initWorkspace(context: ContextWith<InitFlags>): Promise<Ou
   const created = makeWorkspace(root);
   const holdfast = await context.openHoldfast();
   const { jobs } = context.workspace().config;
-  if (jobs !== undefined && holdfast.home.store.scripts !== null) await writeSettings(await openTheJobs(context), jobs);
+  if (jobs !== undefined && kernelOf(holdfast).scripts !== null) await writeSettings(await openTheJobs(context), jobs);
   const workspace = { root, store: holdfast.storeUrl, created };
   if (context.flags.agents) return (await import("../agents-set-up.js")).setUpAgents(context, workspace);
   return {

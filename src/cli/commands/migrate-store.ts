@@ -20,7 +20,7 @@ export async function migrateStore(context: ContextWith<MigrateFlags>): Promise<
   }
   const migrations = await installation.pending();
   if (!dryRun) {
-    await installation.install?.();
+    await installation.install();
     await context.openHoldfast();
   }
   return {

@@ -2,6 +2,7 @@
 // into one file: a start reads one module instead of a hundred, and runs of it only what the command needs.
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -26,25 +27,25 @@ const directBinding = {
   },
 };
 
+/** Returns the modules that run as a thread or a process of their own, by the name that their URL has. */
+function startedModules() {
+  const paths = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" });
+  const started = paths.filter((path) => /\.(thread|process)\.ts$/.test(path));
+  return Object.fromEntries(started.map((path) => [basename(path, ".ts"), `src/${path}`]));
+}
+
 rmSync(`${root}dist`, { recursive: true, force: true });
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", "tsconfig.json"], {
   cwd: root,
   stdio: "inherit",
 });
 
-rmSync(`${root}dist/cli`, { recursive: true, force: true });
+rmSync(`${root}dist/apps/cli`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   // Beside command.js stand the modules that are started as threads or processes: they are looked up there by URL. No module
   // of the bundle may await at its top level.
-  entryPoints: {
-    command: "src/cli/main.ts",
-    "heart-thread": "src/lease/heart-thread.ts",
-    "keeper-process": "src/support/keeper-process.ts",
-    "selftest-child": "src/selftest/selftest-child.ts",
-    "hash-thread": "src/worktree/capture/hash-thread.ts",
-    "write-thread": "src/worktree/restore/write-thread.ts",
-  },
+  entryPoints: { command: "src/apps/cli/main.ts", ...startedModules() },
   outdir: "dist/cli",
   bundle: true,
   platform: "node",
@@ -60,8 +61,8 @@ await build({
 await build({
   absWorkingDir: root,
   entryPoints: [
-    { in: "src/dash/page/main.tsx", out: "page" },
-    { in: "src/dash/page/page.css", out: "page" },
+    { in: "src/apps/dash/page/main.tsx", out: "page" },
+    { in: "src/apps/dash/page/page.css", out: "page" },
   ],
   outdir: "dist/cli/page",
   bundle: true,
@@ -78,7 +79,7 @@ for (const name of readdirSync(`${root}dist`, { recursive: true }).filter((each)
   const unmarked = code.replace(/^ *\/\/ (?:mutant|kills): .*\n| *\/\/ (?:mutant|kills): .*$/gm, "");
   if (unmarked !== code) writeFileSync(`${root}dist/${name}`, unmarked);
 }
-cpSync(`${root}src/dash/page/index.html`, `${root}dist/cli/page/index.html`);
+cpSync(`${root}src/apps/dash/page/index.html`, `${root}dist/cli/page/index.html`);
 
 // CommonJS starts faster than an ES module here, by a tenth of the whole.
 writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
@@ -88,4 +89,7 @@ execFileSync(process.execPath, [`${root}dist/cli/main.js`], { env: { ...process.
 
 // The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.
 for (const place of ["store/postgres", "cli"])
-  cpSync(`${root}src/store/postgres/sql`, `${root}dist/${place}/sql`, { recursive: true });
+  cpSync(`${root}src/store/postgres/sql`, `${root}dist/${place}/sql`, {
+    recursive: true,
+    filter: (path) => !path.endsWith(".md"),
+  });

@@ -11,7 +11,7 @@ try {
   const outfile = join(folder, "page.cjs");
   await build({
     absWorkingDir: root,
-    entryPoints: ["src/cli/page.ts"],
+    entryPoints: ["src/apps/cli/reference-page.ts"],
     outfile,
     bundle: true,
     platform: "node",

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { publish } from "../../dist/publish/index.js";
+import { publish } from "../../dist/publish.js";
 import { serve } from "../serve.mjs";
 
 const PER_FOLDER = 1_000;

@@ -1,5 +1,5 @@
 // A board with the lock store that its claims need.
-import { openBoard } from "../../dist/board/board.js";
+import { openBoard } from "../../dist/features/board/board.js";
 import { openHoldfast } from "../../dist/index.js";
 
 export async function openBoardIn(folder) {

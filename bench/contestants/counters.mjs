@@ -6,7 +6,7 @@ import Conf from "conf";
 import { JSONFilePreset } from "lowdb/node";
 import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { openDocuments } from "../../dist/documents/documents.js";
+import { openDocuments } from "../../dist/features/documents/documents.js";
 
 const OFTEN = { forever: true, factor: 1, minTimeout: 10, maxTimeout: 10 };
 

@@ -4,11 +4,11 @@ import { EventEmitter } from "node:events";
 import { createRequire } from "node:module";
 import { makeWorkerUtils, run } from "graphile-worker";
 import { defineQueue, defineWorker } from "plainjob";
+import { kernelOf } from "../../dist/client/kernel.js";
+import { enqueue } from "../../dist/features/jobs/scripts/enqueue.js";
+import { rows } from "../../dist/features/jobs/scripts/query.js";
 import { openHoldfast } from "../../dist/index.js";
-import { openJobs } from "../../dist/jobs/index.js";
-import { rows } from "../../dist/jobs/steps/ask.js";
-import { enqueue } from "../../dist/jobs/steps/enqueue.js";
-import { kernelOf } from "../../dist/lease/kernel.js";
+import { openJobs } from "../../dist/jobs.js";
 
 export const AT_ONCE = 10;
 const A_BATCH = 500;

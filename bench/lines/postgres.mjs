@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrateStore } from "../../dist/index.js";
-import { SAFE, startServer } from "../../test/fixtures/postgres-server.mjs";
+import { SAFE, startServer } from "../../test/fixtures/postgres/server-process.fixture.mjs";
 import { startChild } from "../child.mjs";
 import { interleave } from "../interleave.mjs";
 import { median, ratioOf, spreadOf } from "../statistics.mjs";

@@ -9,7 +9,7 @@ import { spansOf, without } from "./source.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const COUNTED = /\.(?:ts|tsx|sql|mjs)$/;
-const BESIDE = { demo: ["src/demo/", "examples/"], contract: ["src/testing/", "test/contract/"] };
+const BESIDE = { demo: ["examples/"], contract: ["test/contract/"] };
 const MUTANT_MARK = /(?:\/\/|--) (?:mutant|kills):/;
 const IMPORT = /^[ \t]*import\b[^"';(]*"[^"\n]+";?/gm;
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 os.uptime = () => 0;
 syncBuiltinESMExports();
 const { openHoldfast } = await import("../../dist/index.js");
-const { listManifests, publish, verifyManifests } = await import("../../dist/publish/index.js");
+const { listManifests, publish, verifyManifests } = await import("../../dist/publish.js");
 
 const [folder, store, told] = process.argv.slice(2);
 const acknowledged = Number(told);

@@ -1,7 +1,7 @@
 // Publishes version after version into FOLDER and says each number once it is told that it is published.
 import { join } from "node:path";
 import { openHoldfast } from "../../dist/index.js";
-import { publish } from "../../dist/publish/index.js";
+import { publish } from "../../dist/publish.js";
 
 const [folder, store, from] = process.argv.slice(2);
 const holdfast = await openHoldfast({ store, owner: "agent:publisher", ttl: "2s", wait: "20s" });

@@ -2,11 +2,12 @@
  * The fields that features have in `holdfast.config.json`, each checked by the feature's own parser, and the workspace with
  * them. Agents' interfaces and programs find their workspace here.
  */
-import { type JobSettings, parseJobSettings } from "../jobs/settings.js";
-import type { Deployment } from "../policy/decide.js";
-import { checkPolicy, type Policy } from "../policy/rule.js";
-import { asChecked, type Checks } from "../workspace/config.js";
-import { type FoundWorkspace, findWorkspaceWith, type Place, type Said } from "../workspace/find.js";
+
+import { asChecked, type Checks } from "../client/workspace/config.js";
+import { type FoundWorkspace, findWorkspaceWith, type Place, type Said } from "../client/workspace/find-workspace.js";
+import { type JobSettings, parseJobSettings } from "./jobs/settings.js";
+import type { Deployment } from "./policy/decide.js";
+import { checkPolicy, type Policy } from "./policy/rule.js";
 
 interface FeatureFields {
   /** Rules of the workspace's own, beside the shipped ones. */

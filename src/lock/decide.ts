@@ -11,14 +11,14 @@
  * only, never behind the line. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
  * refused at once with `E_LOCK_ORDER`.
  */
-import type { ErrorCode } from "../support/errors.js";
+import type { ErrorCode } from "../base/errors.js";
 import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";
 import { isWithin, type Key, nodesOf } from "./key.js";
-import { byNumber, type Line, standsInTheWay } from "./line.js";
 import { conflictNode } from "./marks.js";
 import { covers } from "./mode.js";
 import type { NodeOrder } from "./order.js";
 import { isForeign, type Recovery, recoverable, ticketStands, type Witness } from "./profile.js";
+import { byNumber, type Line, standsInTheWay } from "./queue.js";
 import type { Instant } from "./time.js";
 
 /** Grants and waiters on the wanted keys, their ancestors and their descendants. Nothing else matters. */

@@ -2,7 +2,7 @@
  * What is locked is named by a key: 1 to 64 segments joined by `/`. A key is checked once, where it enters, and is a
  * branded string from then on. The key and each of its ancestors are its *nodes*; conflicts are decided node by node.
  */
-import { invalidArgument } from "../support/errors.js";
+import { invalidArgument } from "../base/errors.js";
 
 declare const brand: unique symbol;
 export type Key = string & { readonly [brand]: "Key" };

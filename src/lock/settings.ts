@@ -3,7 +3,7 @@
  * recorded in the store by whoever comes first; a caller that states something else gets `E_CONFIG`, one that states
  * nothing takes what is recorded.
  */
-import { HoldfastError, invalidArgument } from "../support/errors.js";
+import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { PROFILES, type Profile } from "./grant.js";
 import { DEFAULT_LEVELS } from "./order.js";
 

@@ -10,7 +10,7 @@ import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Settings } from "../lock/settings.js";
-import type { Clock } from "../support/clock.js";
+import type { Clock } from "../platform/clock.js";
 import type { Scripts, Transactions } from "./database-contract.js";
 import type { Manifests } from "./manifest-contract.js";
 

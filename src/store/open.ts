@@ -1,8 +1,9 @@
 /** The only place that knows the stores by name. Each is loaded when it is asked for, so none costs the others. */
+
+import { HoldfastError } from "../base/errors.js";
+import { withoutPassword } from "../base/without-password.js";
 import type { Settings } from "../lock/settings.js";
-import type { Clock } from "../support/clock.js";
-import { HoldfastError } from "../support/errors.js";
-import { withoutPassword } from "../support/without-password.js";
+import type { Clock } from "../platform/clock.js";
 import type { Examination, ForeignRows, Installation, Store } from "./contract.js";
 
 /** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
@@ -34,14 +35,14 @@ export async function openStore(url: string, stated: Partial<Settings>, clock: C
 /** A database of the caller's own, apart from any store: `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else. */
 export async function openForeignRows(url: string): Promise<ForeignRows> {
   if (/^postgres(ql)?:/.test(url)) {
-    const { openForeignRows: open } = await import("./postgres/foreign-rows.js");
+    const { openForeignRows: open } = await import("./postgres/dal/foreign-rows.js");
     return open(url);
   }
   if (!url.startsWith("sqlite:"))
     throw new HoldfastError("E_CONFIG", `${JSON.stringify(withoutPassword(url))} is no database for this`, {
       next: ["Use sqlite:PATH or postgres://…, or leave `database` out to use the store's own."],
     });
-  const { openForeignRows: open } = await import("./sqlite/foreign-rows.js");
+  const { openForeignRows: open } = await import("./sqlite/dal/foreign-rows.js");
   return open(url.slice("sqlite:".length));
 }
 

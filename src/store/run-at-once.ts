@@ -1,5 +1,5 @@
 /** Running a caller's function inside a step. */
-import { type HoldfastError, invalidArgument } from "../support/errors.js";
+import { type HoldfastError, invalidArgument } from "../base/errors.js";
 
 /** What goes on after the step is not protected by it: a function that promises to finish later is refused. */
 export function runAtOnce<A extends readonly unknown[], T>(write: (...args: A) => T | Promise<T>, ...args: A): T {

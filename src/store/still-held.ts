@@ -1,8 +1,9 @@
 /** The refusal to take a store away that somebody still relies on. */
+
+import { HoldfastError } from "../base/errors.js";
 import type { Grant } from "../lock/grant.js";
 import { isExpired } from "../lock/profile.js";
 import type { Instant } from "../lock/time.js";
-import { HoldfastError } from "../support/errors.js";
 
 const SHOWN = 3;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { describeStoreContract } from "../../src/testing/index.js";
+import { describeStoreContract } from "./store-contract.fixture.js";
 
 let folder: string;
 let stores = 0;
@@ -32,7 +32,7 @@ function changeLines(text: string, how: "edit" | "delete" | "cut", seq: number):
 describeStoreContract(
   {
     name: "file",
-    // The heart thread loads compiled code; test/lease covers it.
+    // The heart thread loads compiled code; test/processes/client covers it.
     options: { heart: "loop" },
     newStore: () => {
       stores += 1;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, it } from "vitest";
-import { describeStoreContract } from "../../src/testing/index.js";
+import { describeStoreContract } from "./store-contract.fixture.js";
 
 describeStoreContract(
   { name: "memory", isVolatile: true, newStore: () => `memory:${randomUUID()}` },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, it } from "vitest";
-import { describeStoreContract } from "../../src/testing/index.js";
-import { administer, sharedServer, type TestServer } from "../postgres/server.js";
-import { dropPostgresStore, newPostgresStore } from "../postgres/stores.js";
+import { administer, sharedServer, type TestServer } from "../fixtures/postgres/server.fixture.js";
+import { dropPostgresStore, newPostgresStore } from "../fixtures/postgres/stores.fixture.js";
+import { describeStoreContract } from "./store-contract.fixture.js";
 
 let server: TestServer;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 describeStoreContract(
   {
     name: "postgres",
-    // The heart thread loads compiled code; test/postgres covers it.
+    // The heart thread loads compiled code; test/contract/postgres covers it.
     options: { heart: "loop" },
     provesNoDeath: true,
     newStore: () => newPostgresStore(server),

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { describeStoreContract } from "../../src/testing/index.js";
+import { describeStoreContract } from "./store-contract.fixture.js";
 
 let folder: string;
 let stores = 0;
@@ -45,7 +45,7 @@ function tamperWithTail(database: Raw, tree: string, how: "edit" | "delete" | "c
 describeStoreContract(
   {
     name: "sqlite",
-    // The heart thread loads compiled code; test/lease covers it.
+    // The heart thread loads compiled code; test/processes/client covers it.
     options: { heart: "loop" },
     newStore: () => {
       stores += 1;

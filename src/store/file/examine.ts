@@ -1,12 +1,12 @@
 /** Looking at a file store: its files are read, and nothing else happens to them. */
 import { join, resolve } from "node:path";
 import type { Examination } from "../contract.js";
-import { createReader } from "../local-store.js";
+import { createReader } from "../local/local-store.js";
 import { layoutOf, treeFolders } from "./layout.js";
-import { readBlock } from "./read-block.js";
 import { createFileRecords } from "./records.js";
 import { assertStoreRecord, type StoreRecord } from "./store-record.js";
-import { assertUsable, type TreeRecord } from "./tree-record.js";
+import { readBlock } from "./tree/read-block.js";
+import { assertUsable, type TreeRecord } from "./tree/tree-record.js";
 
 export function examineFileStore(place: string): Examination | null {
   const layout = layoutOf(resolve(place));

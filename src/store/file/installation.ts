@@ -5,16 +5,16 @@
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { removeFile } from "../../files/durable-file.js";
+import { underGuard } from "../../files/guard.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
-import type { Clock } from "../../support/clock.js";
-import { removeFile } from "../../support/durable-file.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
-import { underGuard } from "../../support/guard.js";
+import type { Clock } from "../../platform/clock.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
-import { BlockFile } from "./block-file.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { createFileRecords } from "./records.js";
+import { BlockFile } from "./tree/block-file.js";
 
 const AT_ONCE = 50_000;
 

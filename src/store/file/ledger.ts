@@ -1,26 +1,26 @@
 /** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
 import { randomUUID } from "node:crypto";
+import { HoldfastError } from "../../base/errors.js";
+import { enterAll, leaveAll, tryEnterAll } from "../../files/guard.js";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { lineOf, lineWithout } from "../../lock/line.js";
 import type { Manifest } from "../../lock/manifest.js";
+import { lineOf, lineWithout } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
-import type { Clock } from "../../support/clock.js";
-import { HoldfastError } from "../../support/errors.js";
-import { enterAll, leaveAll, tryEnterAll } from "../../support/guard.js";
-import { inOrder } from "../in-order.js";
+import type { Clock } from "../../platform/clock.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
-import { Decisions } from "./decisions.js";
-import type { FenceFloor } from "./fence-floor.js";
+import { inOrder } from "../local/stable-order.js";
 import { type Layout, treeFolder } from "./layout.js";
-import { ManifestFiles } from "./manifest-files.js";
-import { ManifestGuard } from "./manifest-guard.js";
-import { nothingFound } from "./nodes.js";
+import { ManifestFiles } from "./publish/manifest-files.js";
+import { ManifestGuard } from "./publish/manifest-guard.js";
 import { createFileRecords } from "./records.js";
-import { FileTree } from "./tree.js";
-import type { TreeChanges, TreeStep } from "./tree-step.js";
+import { Decisions } from "./tree/decisions.js";
+import type { FenceFloor } from "./tree/fence-floor.js";
+import { nothingFound } from "./tree/node-files.js";
+import { FileTree } from "./tree/tree.js";
+import type { TreeChanges, TreeStep } from "./tree/tree-step.js";
 
 /** Trees kept open: each has a handful of descriptors. */
 const OPEN_TREES = 64;

@@ -1,24 +1,24 @@
 /** `file:DIR`: plain JSON files in a folder of a local disk, for one machine. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { enterAll, openGuard } from "../../files/guard.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
-import type { Clock } from "../../support/clock.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
-import { assertLocalFileSystem, probeFileSystem, sweepProbes } from "../../support/file-system.js";
-import { enterAll, openGuard } from "../../support/guard.js";
+import type { Clock } from "../../platform/clock.js";
+import { assertLocalFileSystem, probeFileSystem, sweepProbes } from "../../platform/file-system.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
-import { createLocalStore } from "../local-store.js";
-import { assertNothingForeign, isOtherMachine, machineRecord } from "../one-machine.js";
-import { openProofFolder } from "../surroundings.js";
-import { BlockFile } from "./block-file.js";
-import { FenceFloor } from "./fence-floor.js";
+import { createLocalStore } from "../local/local-store.js";
+import { assertNothingForeign, isOtherMachine, machineRecord } from "../local/one-machine.js";
+import { openProofFolder } from "../local/surroundings.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { FileLedger } from "./ledger.js";
 import { createFileRecords } from "./records.js";
 import { assertStoreRecord, type StoreRecord } from "./store-record.js";
+import { BlockFile } from "./tree/block-file.js";
+import { FenceFloor } from "./tree/fence-floor.js";
 
 export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
   if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });

@@ -4,23 +4,23 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { HoldfastError } from "../../base/errors.js";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { lineOf } from "../../lock/line.js";
-import { HoldfastError } from "../../support/errors.js";
+import { lineOf } from "../../lock/queue.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
-import { placesIn } from "../places-in.js";
-import { AuditFile } from "./audit-file.js";
-import { Decisions } from "./decisions.js";
-import { isTwofold, joined, keptIn, keptNear } from "./kept-grants.js";
+import { placesIn } from "../local/first-tickets.js";
+import { AuditFile } from "./audit/audit-file.js";
 import { type Layout, treeFolder, treeFolders } from "./layout.js";
-import { parsePlaces } from "./line-file.js";
-import { ManifestFiles } from "./manifest-files.js";
-import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./nodes.js";
-import { readBlock } from "./read-block.js";
-import { assertUsable, type TreeRecord } from "./tree-record.js";
+import { ManifestFiles } from "./publish/manifest-files.js";
+import { Decisions } from "./tree/decisions.js";
+import { isTwofold, joined, keptIn, keptNear } from "./tree/kept-grants.js";
+import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./tree/node-files.js";
+import { parsePlaces } from "./tree/queue-file.js";
+import { readBlock } from "./tree/read-block.js";
+import { assertUsable, type TreeRecord } from "./tree/tree-record.js";
 
 const TRIES = 20;
 

@@ -1,8 +1,9 @@
 /** store.json: what everybody who uses the folder has agreed on, and what must be true of it before anybody relies on it. */
+
+import { HoldfastError } from "../../base/errors.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { checkSettings, type Settings } from "../../lock/settings.js";
-import { HoldfastError } from "../../support/errors.js";
-import type { MachineRecord } from "../one-machine.js";
+import type { MachineRecord } from "../local/one-machine.js";
 
 export interface StoreRecord {
   readonly schema_version: number;

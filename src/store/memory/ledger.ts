@@ -3,13 +3,13 @@ import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { lineOf } from "../../lock/line.js";
+import { lineOf } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
-import type { Clock } from "../../support/clock.js";
+import type { Clock } from "../../platform/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
-import { inOrder } from "../in-order.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
-import { placesIn } from "../places-in.js";
+import { placesIn } from "../local/first-tickets.js";
+import { inOrder } from "../local/stable-order.js";
 import { MemoryManifests } from "./manifests.js";
 
 interface Tree {

@@ -1,14 +1,14 @@
 /** `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
 import { assertAgree, type Settings } from "../../lock/settings.js";
-import type { Clock } from "../../support/clock.js";
-import { lifeOfProcess } from "../../support/machine.js";
+import type { Clock } from "../../platform/clock.js";
+import { lifeOfProcess } from "../../platform/machine.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
-import { lacks } from "../lacks.js";
+import { lacks } from "../lacking-ability.js";
 import type { Ledger } from "../ledger.js";
-import { createListeners } from "../listeners.js";
-import { createLocalStore } from "../local-store.js";
-import type { Surroundings } from "../surroundings.js";
+import { createListeners } from "../local/listeners.js";
+import { createLocalStore } from "../local/local-store.js";
+import type { Surroundings } from "../local/surroundings.js";
 import { createMemoryLedger } from "./ledger.js";
 
 interface Shared {

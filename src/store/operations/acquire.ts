@@ -3,13 +3,14 @@
  * one begins with a higher fencing token, and both are on record, in one step. However many try at once, the guard lets
  * them in one after the other, and whoever comes second finds the new grant.
  */
+
+import { HoldfastError } from "../../base/errors.js";
 import type { AuditDraft } from "../../lock/audit.js";
 import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
 import { isExpired, patiently } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";
-import { HoldfastError } from "../../support/errors.js";
 import type { AcquireRequest, Answer, Presented } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";

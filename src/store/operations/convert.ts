@@ -1,8 +1,9 @@
 /** Upgrade and downgrade: a grant changes its mode and nobody gets in between. */
+
+import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { decide } from "../../lock/decide.js";
 import type { Grant, Want } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
-import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { Answer, GrantRef, Party, UpgradeRequest } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { refused } from "./acquire.js";

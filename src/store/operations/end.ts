@@ -2,11 +2,12 @@
  * Ending a grant without its holder. Recovery ends only what its profile calls recoverable; a break ends what still looks
  * alive, and needs a person and a written reason. Both raise the fence, and both are on record in the same step.
  */
+
+import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";
 import { isWithin, treeOf } from "../../lock/key.js";
 import { isPerson } from "../../lock/owner.js";
 import { recoverable } from "../../lock/profile.js";
-import { HoldfastError, invalidArgument } from "../../support/errors.js";
 import type { EndRequest } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";

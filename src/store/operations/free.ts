@@ -1,9 +1,9 @@
 /** The check of a change to something that nobody holds: no grant stands in the way of a write, or only one that is over. */
 
+import { HoldfastError } from "../../base/errors.js";
 import type { Key } from "../../lock/key.js";
 import { conflictNode } from "../../lock/marks.js";
 import { recoverable } from "../../lock/profile.js";
-import { HoldfastError } from "../../support/errors.js";
 import type { LedgerView } from "../ledger.js";
 import type { OperationContext } from "./context.js";
 import { reportContention } from "./queue.js";

@@ -19,7 +19,7 @@ import type { AuditDraft } from "../../lock/audit.js";
 import { decide, type Neighbourhood } from "../../lock/decide.js";
 import type { Bid, Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { lineWithout } from "../../lock/line.js";
+import { lineWithout } from "../../lock/queue.js";
 import { profileOf } from "../../lock/settings.js";
 import type { AcquireRequest } from "../contract.js";
 import type { LedgerView } from "../ledger.js";

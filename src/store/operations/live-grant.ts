@@ -1,9 +1,10 @@
 /** Finding the caller's own grant under the guard, and the errors when it is not there or has lapsed. */
+
+import { HoldfastError } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";
 import { isWithin } from "../../lock/key.js";
 import { isExpired } from "../../lock/profile.js";
 import { isoTime } from "../../lock/time.js";
-import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef } from "../contract.js";
 import type { LedgerView } from "../ledger.js";
 

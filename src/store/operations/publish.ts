@@ -1,11 +1,12 @@
 /** The steps of a publish that change its manifest, each under the guard and checked against lease and fence. */
+
+import { HoldfastError } from "../../base/errors.js";
+import { mayBeLeft } from "../../files/left-behind.js";
 import { isWithin, treeOf } from "../../lock/key.js";
 import { lastCommitted, type Manifest, type ManifestFile, nextTime } from "../../lock/manifest.js";
-import { HoldfastError } from "../../support/errors.js";
-import { mayBeLeft } from "../../support/left-behind.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
-import { isMade } from "../settle-on-disk.js";
+import { isMade } from "../publish/settle-on-disk.js";
 import { notHeld, requireWriter } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";
 

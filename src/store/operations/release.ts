@@ -1,10 +1,11 @@
 /** Release: only the holder, by its own ids, so that it can never take away what a successor holds. */
+
+import { HoldfastError } from "../../base/errors.js";
 import type { Ending, Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
-import { lineWithout } from "../../lock/line.js";
 import { isExpired, recoverable } from "../../lock/profile.js";
-import { HoldfastError } from "../../support/errors.js";
+import { lineWithout } from "../../lock/queue.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";

@@ -1,8 +1,9 @@
 /** Renewal extends a lease; resuming turns a lapsed one that nobody has ended into a new grant with a new token. */
+
+import { HoldfastError } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";
 import { treeOf } from "../../lock/key.js";
 import { newLockId } from "../../lock/lock-id.js";
-import { HoldfastError } from "../../support/errors.js";
 import type { GrantRef, Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, sharedId } from "./context.js";

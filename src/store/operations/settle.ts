@@ -10,7 +10,7 @@ import type { Key } from "../../lock/key.js";
 import { type Manifest, nextTime } from "../../lock/manifest.js";
 import type { Party } from "../contract.js";
 import type { Changes, LedgerView } from "../ledger.js";
-import { settleOnDisk } from "../settle-on-disk.js";
+import { settleOnDisk } from "../publish/settle-on-disk.js";
 
 const NOTHING: readonly Manifest[] = [];
 

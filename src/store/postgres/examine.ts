@@ -1,11 +1,11 @@
 /** Looking at a store on a server through the functions that change nothing. The server's own tools look after the rest. */
-import { createSystemClock } from "../../support/clock.js";
+import { createSystemClock } from "../../platform/clock.js";
 import type { Examination } from "../contract.js";
-import { call } from "./call.js";
-import { type Connection, connect } from "./connection.js";
-import { listManifests } from "./manifest-records.js";
+import { call } from "./connection/call.js";
+import { type Connection, connect } from "./connection/connection.js";
 import { assertKnownVersion, functionsMark } from "./migrate.js";
 import { settingsOf, type ToldStore } from "./open.js";
+import { listManifests } from "./publish/manifest-records.js";
 import { createReader } from "./reader.js";
 
 interface ToldServer extends Omit<ToldStore, "store_id"> {

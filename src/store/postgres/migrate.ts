@@ -10,17 +10,17 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import pg from "pg";
-import { HoldfastError } from "../../support/errors.js";
+import { HoldfastError } from "../../base/errors.js";
 import type { Installation, MigrationStep } from "../contract.js";
-import { toHoldfastError } from "./error-codes.js";
+import { toHoldfastError } from "./connection/error-codes.js";
 
 const { basename } = posix;
 const VERSION = 1;
 /** The scripts with the tables, and the version that each belongs to. */
 const TABLES = [
-  { version: 1, script: "01-tables.sql" },
-  { version: 1, script: "02-jobs.sql" },
-  { version: 1, script: "03-manifests.sql" },
+  { version: 1, script: "tables/01-tables.sql" },
+  { version: 1, script: "tables/02-jobs.sql" },
+  { version: 1, script: "tables/03-manifests.sql" },
 ];
 const SCRIPTS = new URL("./sql/", import.meta.url);
 

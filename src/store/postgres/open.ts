@@ -6,20 +6,20 @@
 
 import type { Profile } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
-import type { Clock } from "../../support/clock.js";
+import type { Clock } from "../../platform/clock.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
-import { lacks } from "../lacks.js";
-import { call } from "./call.js";
-import { type Connection, connect } from "./connection.js";
-import { createFence } from "./fence.js";
-import { createLocks } from "./locks.js";
-import { createManifests } from "./manifests.js";
+import { lacks } from "../lacking-ability.js";
+import { call } from "./connection/call.js";
+import { type Connection, connect } from "./connection/connection.js";
+import { createTransactions } from "./dal/transactions.js";
+import { createScripts } from "./jobs/scripts.js";
+import { createFence } from "./locks/fence.js";
+import { createLocks } from "./locks/locks.js";
+import { createNamedLeases } from "./locks/named-leases.js";
 import { assertKnownVersion } from "./migrate.js";
-import { createNamedLeases } from "./named-leases.js";
+import { createManifests } from "./publish/manifests.js";
 import { createReader } from "./reader.js";
-import { createScripts } from "./scripts.js";
-import { createTransactions } from "./transactions.js";
 
 export interface ToldStore {
   readonly store_id: string;

@@ -2,10 +2,10 @@
 import { parseEntry } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
-import type { Clock } from "../../support/clock.js";
+import type { Clock } from "../../platform/clock.js";
 import type { AuditVerdict, Reader } from "../contract.js";
-import { call } from "./call.js";
-import type { Connection } from "./connection.js";
+import { call } from "./connection/call.js";
+import type { Connection } from "./connection/connection.js";
 import { readGrants, readTickets, type TellsTime, type ToldGrant, type ToldTicket } from "./records.js";
 
 interface ToldInspection extends TellsTime {

@@ -8,8 +8,8 @@ import type { Grant, Metadata, Profile, Proof, Ticket, Want } from "../../lock/g
 import type { Key } from "../../lock/key.js";
 import type { Mode } from "../../lock/mode.js";
 import type { Instant } from "../../lock/time.js";
-import type { Clock } from "../../support/clock.js";
-import type { ToldManifest } from "./manifest-records.js";
+import type { Clock } from "../../platform/clock.js";
+import type { ToldManifest } from "./publish/manifest-records.js";
 
 export interface TellsTime {
   /** The server's clock, in milliseconds. */

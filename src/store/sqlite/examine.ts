@@ -7,14 +7,14 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
 import type { Settings } from "../../lock/settings.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
 import type { Examination } from "../contract.js";
-import { createReader } from "../local-store.js";
-import { Database } from "./database.js";
-import { schemaOf } from "./migrate.js";
+import { createReader } from "../local/local-store.js";
+import { Database } from "./connection/database.js";
+import { schemaOf } from "./connection/migrate.js";
+import { MIGRATIONS, type Migration, newestVersion } from "./connection/schema.js";
 import { createRecords } from "./records.js";
-import { MIGRATIONS, type Migration, newestVersion } from "./schema.js";
 import { Tables } from "./tables.js";
 
 const COPIES = 20;

@@ -5,17 +5,17 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Clock } from "../../support/clock.js";
-import { removeFile } from "../../support/durable-file.js";
-import { HoldfastError } from "../../support/errors.js";
-import { enterAll } from "../../support/guard.js";
+import { HoldfastError } from "../../base/errors.js";
+import { removeFile } from "../../files/durable-file.js";
+import { enterAll } from "../../files/guard.js";
+import type { Clock } from "../../platform/clock.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
-import { Database } from "./database.js";
-import { knownVersion, runMissing } from "./migrate.js";
-import { MIGRATIONS, type Migration, missingMigrations, tablesOf } from "./schema.js";
+import { Database } from "./connection/database.js";
+import { knownVersion, runMissing } from "./connection/migrate.js";
+import { MIGRATIONS, type Migration, missingMigrations, tablesOf } from "./connection/schema.js";
+import { openTurnstile } from "./connection/turnstile.js";
 import { Tables } from "./tables.js";
-import { openTurnstile } from "./turnstile.js";
 
 const AT_ONCE = 50_000;
 

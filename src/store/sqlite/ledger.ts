@@ -3,21 +3,22 @@
  * for directly. Once another writer is met, the next steps go through the turnstile first: SQLite's own retry serves
  * equals very unevenly, and a failed try costs more than a look at the turnstile.
  */
+
+import { HoldfastError } from "../../base/errors.js";
+import { sleep } from "../../base/sleep.js";
+import { enterAll, type Guard } from "../../files/guard.js";
 import type { Grant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
-import type { Clock } from "../../support/clock.js";
-import { HoldfastError } from "../../support/errors.js";
-import { enterAll, type Guard } from "../../support/guard.js";
-import { sleep } from "../../support/sleep.js";
+import type { Clock } from "../../platform/clock.js";
 import type { CallerRows, Ledger, LedgerRecords, Outcome, Scripting } from "../ledger.js";
-import { createCallerRows } from "./caller-rows.js";
-import type { Database } from "./database.js";
-import type { GrantRows } from "./grant-rows.js";
+import type { Database } from "./connection/database.js";
+import { WalSync } from "./connection/wal-sync.js";
+import { createCallerRows } from "./dal/caller-rows.js";
+import type { GrantRows } from "./grants/grant-rows.js";
 import { createRecords } from "./records.js";
 import { type Body, Steps } from "./steps.js";
 import { Tables } from "./tables.js";
-import { WalSync } from "./wal-sync.js";
 
 /** How many steps go through the turnstile after another writer was met. */
 const CROWDED_STEPS = 100;

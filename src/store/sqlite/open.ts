@@ -1,25 +1,25 @@
 /** `sqlite:PATH`: one database file on a local disk, with its proofs of life in `alive/` beside it. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { syncFolder } from "../../files/durable-file.js";
+import { enterAll } from "../../files/guard.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
-import type { Clock } from "../../support/clock.js";
-import { syncFolder } from "../../support/durable-file.js";
-import { HoldfastError, ioError } from "../../support/errors.js";
-import { assertLocalFileSystem, probeFileSystem } from "../../support/file-system.js";
-import { enterAll } from "../../support/guard.js";
+import type { Clock } from "../../platform/clock.js";
+import { assertLocalFileSystem, probeFileSystem } from "../../platform/file-system.js";
 import type { Store } from "../contract.js";
-import { createLocalStore } from "../local-store.js";
-import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../one-machine.js";
-import { openProofFolder } from "../surroundings.js";
-import { activeJobs } from "./active-jobs.js";
-import { Database } from "./database.js";
+import { createLocalStore } from "../local/local-store.js";
+import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../local/one-machine.js";
+import { openProofFolder } from "../local/surroundings.js";
+import { Database } from "./connection/database.js";
+import { migrate, settingsAsTheyAre } from "./connection/migrate.js";
+import { MIGRATIONS, type Migration } from "./connection/schema.js";
+import { openTurnstile } from "./connection/turnstile.js";
+import { activeJobs } from "./jobs/active-jobs.js";
 import { SqliteLedger } from "./ledger.js";
-import { migrate, settingsAsTheyAre } from "./migrate.js";
 import { createRecords } from "./records.js";
-import { MIGRATIONS, type Migration } from "./schema.js";
 import { Tables } from "./tables.js";
-import { openTurnstile } from "./turnstile.js";
 
 export async function openSqliteStore(
   place: string,

@@ -1,10 +1,10 @@
 /** Reading without the guard. What belongs together is read in one transaction, so that it is of one moment. */
 import type { Ticket } from "../../lock/grant.js";
-import { lineOf } from "../../lock/line.js";
+import { lineOf } from "../../lock/queue.js";
 import type { LedgerRecords } from "../ledger.js";
-import type { Database } from "./database.js";
-import type { FoundGrants } from "./grant-rows.js";
-import { Presence } from "./presence.js";
+import type { Database } from "./connection/database.js";
+import { Presence } from "./connection/presence.js";
+import type { FoundGrants } from "./grants/grant-rows.js";
 import type { Tables } from "./tables.js";
 
 export function createRecords(database: Database, tables: Tables): LedgerRecords {

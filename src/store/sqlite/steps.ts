@@ -8,15 +8,15 @@
  * durable `soon` commit like any other, and their caller waits for the disk outside the transaction (wal-sync.ts).
  */
 import { type Key, treeOf } from "../../lock/key.js";
-import type { Clock } from "../../support/clock.js";
+import type { Clock } from "../../platform/clock.js";
 import type { Changes, LedgerView, Outcome, ScriptStep } from "../ledger.js";
 import { runAtOnce } from "../run-at-once.js";
-import { runOwn } from "./caller-rows.js";
-import type { Database } from "./database.js";
-import { OutOfNumbers } from "./fences.js";
-import { Presence } from "./presence.js";
+import type { Database } from "./connection/database.js";
+import { Presence } from "./connection/presence.js";
+import { runOwn } from "./dal/caller-rows.js";
+import { OutOfNumbers } from "./grants/fences.js";
+import { noteAdded, noteDropped, type Tree } from "./grants/tree.js";
 import type { Tables } from "./tables.js";
-import { noteAdded, noteDropped, type Tree } from "./tree.js";
 import { StepView } from "./view.js";
 
 export type Body<T> = (view: LedgerView) => Outcome<T>;

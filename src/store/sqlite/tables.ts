@@ -1,14 +1,14 @@
 /** The tables of one connection, each with its statements. */
-import { AuditRecords } from "./audit-records.js";
-import { AuditTail } from "./audit-tail.js";
-import { Boots } from "./boots.js";
-import type { Database } from "./database.js";
-import { Fences } from "./fences.js";
-import { GrantList } from "./grant-list.js";
-import { GrantRows } from "./grant-rows.js";
-import { ManifestRows } from "./manifest-rows.js";
-import { TicketRows } from "./ticket-rows.js";
-import { Trees } from "./trees.js";
+import { AuditRecords } from "./audit/audit-records.js";
+import { AuditTail } from "./audit/audit-tail.js";
+import type { Database } from "./connection/database.js";
+import { Boots } from "./grants/boots.js";
+import { Fences } from "./grants/fences.js";
+import { GrantList } from "./grants/grant-list.js";
+import { GrantRows } from "./grants/grant-rows.js";
+import { TicketRows } from "./grants/ticket-rows.js";
+import { Trees } from "./grants/trees.js";
+import { ManifestRows } from "./publish/manifest-rows.js";
 
 export class Tables {
   readonly boots: Boots;

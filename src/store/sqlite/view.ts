@@ -2,14 +2,14 @@
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import { type Line, lineOf, NOBODY_WAITS } from "../../lock/line.js";
 import type { Manifest } from "../../lock/manifest.js";
+import { type Line, lineOf, NOBODY_WAITS } from "../../lock/queue.js";
 import type { Instant } from "../../lock/time.js";
-import { inOrder } from "../in-order.js";
 import type { LedgerView } from "../ledger.js";
-import type { FoundGrants } from "./grant-rows.js";
+import { inOrder } from "../local/stable-order.js";
+import type { FoundGrants } from "./grants/grant-rows.js";
+import { noteFound, type Tree } from "./grants/tree.js";
 import type { Tables } from "./tables.js";
-import { noteFound, type Tree } from "./tree.js";
 
 const NOTHING_NEAR: Neighbourhood = { grants: [], line: NOBODY_WAITS, unreadable: [] };
 const NEVER: Instant = { wallMs: 0, bootMs: 0, bootId: "", machineId: "" };

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { expectBudgets } from "./table.js";
+import { expectBudgets } from "./table.fixture.js";
 
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
-const LISTER = fileURLToPath(new URL("../../fixtures/budget-modules.cjs", import.meta.url));
+const LISTER = fileURLToPath(new URL("./modules.fixture.cjs", import.meta.url));
 /** What a client says before its agent writes a file. */
 const WRITE = JSON.stringify({
   hook_event_name: "PreToolUse",

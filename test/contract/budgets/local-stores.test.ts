@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, it } from "vitest";
-import { expectBudgets } from "./table.js";
+import { expectBudgets } from "./table.fixture.js";
 
-const CLIENT = fileURLToPath(new URL("../../fixtures/budget-client.mjs", import.meta.url));
-const COUNTER = new URL("../../fixtures/budget-counter.mjs", import.meta.url).href;
+const CLIENT = fileURLToPath(new URL("./client.fixture.mjs", import.meta.url));
+const COUNTER = new URL("./counter.fixture.mjs", import.meta.url).href;
 const SYNCS = "fsync,fdatasync";
 /** The marks of the client show as one of these; not every processor has all of them. */
 const MARKS = "?access,?faccessat,?faccessat2";

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { databaseOf, sharedServer } from "../../postgres/server.js";
-import { newPostgresStore } from "../../postgres/stores.js";
-import { expectBudgets } from "./table.js";
-import { openCountingWire } from "./wire.js";
+import { databaseOf, sharedServer } from "../../fixtures/postgres/server.fixture.js";
+import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
+import { openCountingWire } from "./counting-wire.fixture.js";
+import { expectBudgets } from "./table.fixture.js";
 
-const CLIENT = fileURLToPath(new URL("../../fixtures/budget-client.mjs", import.meta.url));
+const CLIENT = fileURLToPath(new URL("./client.fixture.mjs", import.meta.url));
 
 interface Mark {
   readonly moment: "begin" | "end";

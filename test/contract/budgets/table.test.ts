@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BUDGETS, expectBudgets } from "./table.js";
+import { BUDGETS, expectBudgets } from "./table.fixture.js";
 
 const { command } = BUDGETS;
 const { builtins } = command["lock status"];

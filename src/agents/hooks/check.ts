@@ -1,0 +1,138 @@
+/**
+ * One call of a hook: read what the client tells, take or refuse, answer in its dialect.
+ *
+ * Closed when in doubt: input that cannot be understood, a workspace that is not there, a store that cannot be opened are
+ * refusals before a write. After it, and at the ends of runs, nothing is refused: there the client only tells.
+ */
+import { appendFileSync, lstatSync } from "node:fs";
+import { resolve } from "node:path";
+import { HoldfastError } from "../../base/errors.js";
+import { HOME } from "../../base/home-folder.js";
+import { openHoldfast } from "../../client/open-holdfast.js";
+import { isAroundRoot, pathKeyInside } from "../../client/path-key.js";
+import { CONFIG_FILE } from "../../client/workspace/config.js";
+import { holdfastOptions } from "../../client/workspace/find-workspace.js";
+import { findWorkspace, type Workspace } from "../../features/configuration.js";
+import { isWithin, type Key, parseKey } from "../../lock/key.js";
+import { runOf } from "../run/run.js";
+import { RunLocks } from "../run/run-locks.js";
+import { RunProcesses } from "../run/run-process.js";
+import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
+import { DIALECTS } from "./dialects/dialect.js";
+import { notUnderstood } from "./fields.js";
+import { refusalText } from "./refusal-text.js";
+
+export interface CheckOptions {
+  readonly client: AgentClient;
+  /** What came on standard input. */
+  readonly input: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly root?: string | undefined;
+  readonly store?: string | undefined;
+  readonly ttl?: string | undefined;
+  readonly wait?: string | undefined;
+}
+
+export interface Checked extends Answer {
+  readonly moment: Moment;
+  readonly refusal: Refusal;
+}
+
+/** Never throws. */
+export async function checkHook(options: CheckOptions): Promise<Checked> {
+  const dialect = DIALECTS[options.client];
+  let moment: Moment = "before";
+  try {
+    const call = dialect.read(parsed(options.input));
+    moment = call.moment;
+    await obey(call, options);
+    return { ...dialect.answer(moment, null), moment, refusal: null };
+  } catch (error) {
+    const refusal = refusalText(error);
+    // mutant: hook-closed: moment, refusal), moment, refusal }; → moment, null), moment, refusal: null };
+    return { ...dialect.answer(moment, refusal), moment, refusal };
+  }
+}
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    throw notUnderstood(input.trim() === "" ? "it is empty" : "it is no JSON");
+  }
+}
+
+async function obey(call: HookCall, options: CheckOptions): Promise<void> {
+  const { env } = options;
+  const run = runOf(call);
+  const workspace = workspaceOf(call, options);
+  const asked = call.moment === "before" ? demandOf(call, workspace, options.cwd) : null;
+  const processes = new RunProcesses(env, workspace.store);
+  const pid = processes.find(run.main);
+  if (call.moment === "start") return begin(run.owner, processes, env);
+  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: run.owner, heart: "loop" });
+  const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
+  if (asked !== null) {
+    if (asked.wholeTree) await locks.holdNothingElse(WHOLE);
+    // mutant: hook-contention: locks.hold(asked.keys); → locks.hold(asked.keys).catch(() => undefined);
+    if (asked.keys.length > 0) await locks.hold(asked.keys);
+  }
+  if (call.moment === "before" || call.moment === "after") await locks.renew();
+  else await locks.release();
+  if (call.moment === "end") processes.forget(run.main);
+}
+
+/** Commands that the agent gives in its shell are then given in the run's name. */
+function begin(owner: string, processes: RunProcesses, env: NodeJS.ProcessEnv): void {
+  processes.sweep(Date.now());
+  if (env.CLAUDE_ENV_FILE) appendFileSync(env.CLAUDE_ENV_FILE, `export HOLDFAST_OWNER='${owner}'\n`);
+}
+
+/** Said, else where the client's project is, else where it works. */
+function workspaceOf({ cwd }: HookCall, options: CheckOptions): Workspace {
+  const { env } = options;
+  const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || env.CURSOR_PROJECT_DIR;
+  return findWorkspace({ root: options.root, store: options.store }, { cwd: project || cwd || options.cwd, env });
+}
+
+const WHOLE = parseKey("path");
+
+interface Demand {
+  readonly keys: readonly Key[];
+  readonly wholeTree: boolean;
+}
+
+function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: string): Demand {
+  if (intent.notForAgents !== null) throw notForAgents(`\`${intent.notForAgents}\``);
+  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
+  const at = (path: string): string => resolve(cwd ?? started, path);
+  const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
+  for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
+  // mutant: hook-around-removed: (root, at(path)) && !isLink(at(path))) → (root, at(path)) && isLink(at(path)))
+  for (const path of intent.removed)
+    if (isAroundRoot(root, at(path)) && !isLink(at(path)))
+      throw notForAgents(`removing or moving ${path}, with the workspace in it,`);
+  // mutant: hook-pattern-above: const isAnywhere = intent.somewhereIn.some( → const isAnywhere = [].some(
+  const isAnywhere = intent.somewhereIn.some((folder) => isAroundRoot(root, at(folder)));
+  return {
+    keys: keys.filter((key) => key !== WHOLE),
+    wholeTree: intent.wholeTree !== null || isAnywhere || keys.includes(WHOLE),
+  };
+}
+
+/** Only the link would go. */
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** Locks and policy are not an agent's to change by hand. */
+function isOurs(key: Key): boolean {
+  return isWithin(key, `${WHOLE}/${HOME}`) || key === `${WHOLE}/${CONFIG_FILE}`;
+}
+
+function notForAgents(what: string): HoldfastError {
+  return new HoldfastError("E_FORBIDDEN", `${what} is not for agents: it changes locks or policy`, {
+    next: ["Ask a person to do it."],
+  });
+}

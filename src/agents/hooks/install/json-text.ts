@@ -1,0 +1,179 @@
+/**
+ * JSON that people keep, changed as text: what is added is added, what is removed is removed, and every other byte stays
+ * where it is, comments, order and indentation included. Comments and trailing commas are understood, as most clients do.
+ */
+import { HoldfastError } from "../../../base/errors.js";
+
+export interface JsonNode {
+  readonly kind: "object" | "array" | "other";
+  readonly start: number;
+  readonly end: number;
+  readonly members: readonly JsonMember[];
+  /** Of what is neither object nor array. */
+  readonly value?: unknown;
+}
+
+export interface JsonMember {
+  /** Null in an array. */
+  readonly key: string | null;
+  readonly start: number;
+  readonly node: JsonNode;
+}
+
+/** `E_CONFIG` saying where it is no JSON. */
+export function parseJsonText(text: string): JsonNode {
+  const reader = new Reader(text);
+  const node = reader.value();
+  reader.end();
+  return node;
+}
+
+export function memberOf(node: JsonNode | undefined, key: string): JsonNode | undefined {
+  return node?.members.find((member) => member.key === key)?.node;
+}
+
+/** The value as a program sees it. */
+export function plainValue(node: JsonNode): unknown {
+  if (node.kind === "other") return node.value;
+  if (node.kind === "array") return node.members.map((member) => plainValue(member.node));
+  return Object.fromEntries(node.members.map((member) => [member.key, plainValue(member.node)]));
+}
+
+/** Puts a value at the end of the array at this path, making what is missing on the way. */
+export function appendAt(text: string, path: readonly string[], value: unknown): string {
+  return putAt(text, path, null, value);
+}
+
+/** Sets a member that is not there yet, making what is missing on the way. */
+export function setAt(text: string, path: readonly string[], value: unknown): string {
+  return putAt(text, path.slice(0, -1), path.at(-1) ?? "", value);
+}
+
+function putAt(text: string, path: readonly string[], key: string | null, value: unknown): string {
+  let node = parseJsonText(text);
+  for (const [at, name] of path.entries()) {
+    const next = memberOf(node, name);
+    if (node.kind !== "object") throw wrongKind(path.slice(0, at), "an object");
+    if (next === undefined) return insert(text, node, at + 1, name, wrapped(path.slice(at + 1), key, value));
+    node = next;
+  }
+  if (node.kind !== (key === null ? "array" : "object")) throw wrongKind(path, key === null ? "a list" : "an object");
+  return insert(text, node, path.length + 1, key, value);
+}
+
+function wrapped(path: readonly string[], key: string | null, value: unknown): unknown {
+  const innermost = key === null ? [value] : { [key]: value };
+  return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), innermost);
+}
+
+function insert(text: string, container: JsonNode, depth: number, key: string | null, value: unknown): string {
+  const [unit, line] = [indentOf(text), text.includes("\r\n") ? "\r\n" : "\n"];
+  const body = JSON.stringify(value, null, unit).replaceAll("\n", line + unit.repeat(depth));
+  const entry = `${line}${unit.repeat(depth)}${key === null ? "" : `${JSON.stringify(key)}: `}${body}`;
+  const last = container.members.at(-1);
+  if (last !== undefined) {
+    const behind = text.slice(last.node.end, container.end - 1);
+    const comma = /^\s*,/.exec(behind);
+    const at = last.node.end + (comma?.[0].length ?? 0);
+    return `${text.slice(0, at)}${comma === null ? "," : ""}${entry}${text.slice(at)}`;
+  }
+  const inside = text.slice(container.start + 1, container.end - 1);
+  const kept = inside.trim() === "" ? "" : inside;
+  return `${text.slice(0, container.start + 1)}${kept}${entry}${line}${unit.repeat(depth - 1)}${text.slice(container.end - 1)}`;
+}
+
+/** Takes a member away, with the comma that belonged to it. The members of `container` must be those of `text`. */
+export function removeMember(text: string, container: JsonNode, member: JsonMember): string {
+  const at = container.members.indexOf(member);
+  const [before, after] = [container.members[at - 1], container.members[at + 1]];
+  if (before !== undefined) return text.slice(0, before.node.end) + text.slice(member.node.end);
+  if (after !== undefined) return text.slice(0, member.start) + text.slice(after.start);
+  return text.slice(0, container.start + 1) + text.slice(container.end - 1);
+}
+
+function indentOf(text: string): string {
+  return /\n([ \t]+)["\]}]/.exec(text)?.[1] ?? "  ";
+}
+
+function wrongKind(path: readonly string[], wanted: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${path.join(".") || "the file"} is to be ${wanted}`, {
+    next: ["Mend the file by hand, then try again."],
+  });
+}
+
+const BLANK = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|\uFEFF)*/y;
+const SCALAR = /"(?:[^"\\\n]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(): JsonNode {
+    this.#skip();
+    const sign = this.#text[this.#at];
+    if (sign === "{" || sign === "[") return this.#container(sign);
+    const start = this.#at;
+    const value = this.#scalar();
+    return { kind: "other", start, end: this.#at, members: [], value };
+  }
+
+  end(): void {
+    this.#skip();
+    if (this.#at < this.#text.length) throw this.#wrong();
+  }
+
+  #container(sign: "{" | "["): JsonNode {
+    const start = this.#at++;
+    const close = sign === "{" ? "}" : "]";
+    const members: JsonMember[] = [];
+    for (;;) {
+      this.#skip();
+      if (this.#text[this.#at] === close) break;
+      const from = this.#at;
+      const key = sign === "{" ? this.#key() : null;
+      members.push({ key, start: from, node: this.value() });
+      this.#skip();
+      if (this.#text[this.#at] === ",") this.#at++;
+      else if (this.#text[this.#at] !== close) throw this.#wrong();
+    }
+    this.#at++;
+    return { kind: sign === "{" ? "object" : "array", start, end: this.#at, members };
+  }
+
+  #key(): string {
+    const key = this.#scalar();
+    this.#skip();
+    if (typeof key !== "string" || this.#text[this.#at] !== ":") throw this.#wrong();
+    this.#at++;
+    return key;
+  }
+
+  #scalar(): unknown {
+    SCALAR.lastIndex = this.#at;
+    const found = SCALAR.exec(this.#text)?.[0];
+    if (found === undefined) throw this.#wrong();
+    try {
+      const value = JSON.parse(found) as unknown;
+      this.#at += found.length;
+      return value;
+    } catch {
+      throw this.#wrong(); // A text with an escape that JSON does not know, such as "C:\projects".
+    }
+  }
+
+  #skip(): void {
+    BLANK.lastIndex = this.#at;
+    this.#at += BLANK.exec(this.#text)?.[0].length ?? 0;
+  }
+
+  #wrong(): HoldfastError {
+    const line = this.#text.slice(0, this.#at).split("\n").length;
+    return new HoldfastError("E_CONFIG", `is no JSON (line ${line})`, {
+      next: ["Mend the file by hand, then try again."],
+    });
+  }
+}

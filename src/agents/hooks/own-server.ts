@@ -1,0 +1,15 @@
+/**
+ * An agent may also take locks through its own MCP server. The hook has no token of those, but it can see whose server it
+ * is: the agent's client has started both. Between the two stands at most what the client started the server with.
+ */
+import { chainFrom, commandLineOf } from "../../platform/ancestors.js";
+
+const SERVER = /(\bholdfast\b|cli\/main\.js)\S*( \S+)* mcp\b/;
+
+/** Whether this process is an MCP server that one of these agents' clients has started. */
+export function isServerOf(pid: number, agents: readonly number[]): boolean {
+  if (agents.length === 0) return false;
+  const chain = chainFrom(pid);
+  const above = chain.findIndex((each) => !SERVER.test(commandLineOf(each.pid)));
+  return above > 0 && agents.includes(chain[above]?.pid ?? 0);
+}

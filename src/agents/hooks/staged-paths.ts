@@ -1,0 +1,79 @@
+/**
+ * The hook of git: a commit that touches what another run holds is refused. It only looks, and takes nothing: the second
+ * line behind the hooks of the clients, for what was written past them. `git commit --no-verify` goes past this one too.
+ */
+import { execFileSync } from "node:child_process";
+import { resolve } from "node:path";
+import { HoldfastError } from "../../base/errors.js";
+import type { Holdfast } from "../../client/holdfast.js";
+import { kernelOf } from "../../client/kernel.js";
+import { pathKeyInside } from "../../client/path-key.js";
+import { tokensOf } from "../../client/workspace/token-files.js";
+import { contentionReport } from "../../lock/contention.js";
+import type { Grant } from "../../lock/grant.js";
+import { isWithin, type Key, parseKey } from "../../lock/key.js";
+import { hashLeaseToken } from "../../lock/lease-token.js";
+import { isExpired } from "../../lock/profile.js";
+import { ancestorsOfThis } from "../../platform/ancestors.js";
+import { lifeOfProcess } from "../../platform/machine.js";
+import { isServerOf } from "./own-server.js";
+
+/** Keys of what the next commit changes, as far as it lies in the workspace. */
+export function stagedKeys(root: string, cwd: string): Key[] {
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+  const top = git("rev-parse", "--show-toplevel").trimEnd();
+  const names = git("diff", "--cached", "--name-only", "--no-renames", "-z").split("\0").filter(Boolean);
+  return names.map((name) => pathKeyInside(root, resolve(top, name))).filter((key) => key !== null);
+}
+
+/** `E_LOCK_CONFLICT` with the report when another run holds one of them. */
+export async function assertNobodyElseHolds(
+  holdfast: Holdfast,
+  keys: readonly Key[],
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const others = (await heldPaths(holdfast)).filter((grant) => !isOwn(grant, holdfast, env));
+  for (const key of keys) {
+    const inTheWay = others.filter(({ resource }) => isWithin(key, resource) || isWithin(resource, key));
+    // mutant: hook-git: if (inTheWay.length === 0) continue; → if (inTheWay.length >= 0) continue;
+    if (inTheWay.length === 0) continue;
+    const contention = contentionReport(key, inTheWay, [], kernelOf(holdfast).clock());
+    throw new HoldfastError("E_LOCK_CONFLICT", `the commit changes ${key}, which ${contention.owner} holds`, {
+      details: { resource: key, contention },
+      next: [`Commit the other files, or wait until it is free: holdfast lock wait ${key}`],
+    });
+  }
+}
+
+async function heldPaths(holdfast: Holdfast): Promise<Grant[]> {
+  const { pages, clock } = kernelOf(holdfast);
+  const found: Grant[] = [];
+  for await (const page of pages(parseKey("path"))) {
+    const now = clock();
+    found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant)));
+  }
+  return found;
+}
+
+function isDead({ proof }: Grant): boolean {
+  return proof.kind === "pid" && lifeOfProcess(proof) === "dead";
+}
+
+/** Taken under this name by this user, or for an agent whose command this commit is. */
+function isOwn({ owner, tokenHash, proof, resource }: Grant, holdfast: Holdfast, env: NodeJS.ProcessEnv): boolean {
+  const isKept = tokensOf(env, holdfast.storeUrl, holdfast.owner).some(
+    (kept) => kept.resource === resource && (tokenHash === "" || hashLeaseToken(kept.lease_token) === tokenHash),
+  );
+  if (owner === holdfast.owner && isKept) return true;
+  if (proof.kind !== "pid") return false;
+  const above = ancestorsOfThis();
+  const isAbove = above.some(({ pid, startTime }) => pid === proof.pid && startTime === proof.startTime);
+  return (
+    isAbove ||
+    isServerOf(
+      proof.pid,
+      above.map(({ pid }) => pid),
+    )
+  );
+}

@@ -1,0 +1,115 @@
+/** One agent's run: its name in the store, what it holds, and what it is doing now. Ends with everything given back. */
+import { join } from "node:path";
+import { HoldfastError } from "../../../base/errors.js";
+import { HOME } from "../../../base/home-folder.js";
+import type { Holdfast } from "../../../client/holdfast.js";
+import { kernelOf } from "../../../client/kernel.js";
+import { openHoldfast } from "../../../client/open-holdfast.js";
+import { pathKey } from "../../../client/path-key.js";
+import { holdfastOptions } from "../../../client/workspace/find-workspace.js";
+import { type Board, openBoard } from "../../../features/board/board.js";
+import type { Workspace } from "../../../features/configuration.js";
+import { Policies } from "../../../features/policy/perform.js";
+import { Holdings } from "./run-leases.js";
+
+export class Run {
+  /** Names it in later calls. Whoever knows it is this run. */
+  readonly handle: string;
+  readonly holdfast: Holdfast;
+  readonly holdings: Holdings;
+  readonly policies: Policies;
+  readonly #workspace: Workspace;
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #board: Board | undefined;
+  #lastCallMs: number;
+
+  constructor(handle: string, workspace: Workspace, holdfast: Holdfast) {
+    const { policy, deployment } = workspace.config;
+    this.handle = handle;
+    this.holdfast = holdfast;
+    this.holdings = new Holdings(holdfast);
+    this.policies = new Policies({
+      ...(policy === undefined ? {} : { operations: policy }),
+      ...(deployment === undefined ? {} : { deployment }),
+    });
+    this.#workspace = workspace;
+    this.#lastCallMs = this.#nowMs();
+  }
+
+  get board(): Board {
+    this.#board ??= openBoard(this.holdfast, join(this.#root("the board is in a workspace"), HOME, "board"));
+    return this.#board;
+  }
+
+  /** The keys of files, taken relative to the workspace. */
+  keysOfPaths(paths: readonly string[]): readonly string[] {
+    if (paths.length === 0) return [];
+    const root = this.#root("paths are taken relative to a workspace");
+    return paths.map((path) => pathKey(root, path));
+  }
+
+  /** True when it holds nothing and has not been heard of for so long. */
+  isIdle(forMs: number): boolean {
+    const isQuiet = this.#underWay.size === 0 && this.#nowMs() - this.#lastCallMs > forMs;
+    return isQuiet && this.holdings.hasLapsed;
+  }
+
+  /** Does a call of the agent: renews what it holds first, and ends with the run. */
+  async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.#closing.signal.throwIfAborted();
+    this.#lastCallMs = this.#nowMs();
+    const both = AbortSignal.any([signal, this.#closing.signal]);
+    const doing = this.holdings.renewDue().then(() => work(both));
+    this.#underWay.add(doing);
+    try {
+      return await doing;
+    } finally {
+      this.#underWay.delete(doing);
+      this.#lastCallMs = this.#nowMs();
+    }
+  }
+
+  /** Ends what waits, gives claims and locks back, and lets the store go. */
+  async close(): Promise<void> {
+    this.#closing.abort(new HoldfastError("E_LOCK_NOT_HELD", "the run has ended"));
+    await Promise.allSettled(this.#underWay);
+    for (const issue of this.holdings.issues) await this.#giveBack(issue);
+    // mutant: mcp-given-back: await this.holdings.release(null).catch(() => undefined); →
+    await this.holdings.release(null).catch(() => undefined);
+    await this.holdfast.close();
+  }
+
+  async #giveBack(issue: string): Promise<void> {
+    try {
+      const token = this.holdings.claimToken(issue);
+      if (token !== undefined) await this.board.release(issue, { token });
+    } catch {
+      // Lost, or the store is away: the claim ends with this process.
+    }
+  }
+
+  #nowMs(): number {
+    return kernelOf(this.holdfast).clock().bootMs;
+  }
+
+  #root(why: string): string {
+    const { root } = this.#workspace;
+    if (root !== null) return root;
+    throw new HoldfastError("E_CONFIG", `${why}, and this server has only a store`, {
+      details: { field: "root" },
+      next: ["Start the server with --root DIR, or name keys instead."],
+    });
+  }
+}
+
+export async function openRun(handle: string, workspace: Workspace, owner: string): Promise<Run> {
+  // Everything is held detached, so no heart ever beats.
+  const holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner, heart: "loop" });
+  try {
+    return new Run(handle, workspace, holdfast);
+  } catch (error) {
+    await holdfast.close();
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * What a run holds is lent to those who work for it: they hold `lent:files/LENDER/…` of the file, where the ordinary rules
+ * apply.
+ *
+ * Nobody may be left with what is lent of a file that its lender has given back. So the lender takes the same key before it
+ * gives the file back, and whoever has just taken it looks once more whether the lender still has the file.
+ */
+
+import { isHoldfastError } from "../../base/errors.js";
+import type { Holdfast } from "../../client/holdfast.js";
+import { kernelOf } from "../../client/kernel.js";
+import type { Lease } from "../../client/lease/lease.js";
+import { fittingKey } from "../../client/path-key.js";
+import { isAbandoned } from "../../client/workspace/detached-grants.js";
+import { digest, type FoundToken, openTokenFiles } from "../../client/workspace/token-files.js";
+import { type Key, parseKey } from "../../lock/key.js";
+
+/** The whole tree of files. */
+export const FILES = parseKey("path");
+/** One tree for all lenders: trees stay, and runs come and go. */
+const LENT = "lent:files";
+
+/** Of a file that the lender holds, for one who works for it. */
+export function lentKey(lender: string, key: Key): Key {
+  return fittingKey([LENT, digest(lender), ...key.split("/").slice(1)]);
+}
+
+export function isLentKey(key: string): boolean {
+  return key.startsWith(`${LENT}/`);
+}
+
+export interface Lender {
+  readonly holdfast: Holdfast;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Gives back what is kept for one owner, but for what somebody who still works has borrowed: that lapses by itself. Returns how many. */
+export async function giveBack(place: Lender, owner: string, tokens: readonly FoundToken[]): Promise<number> {
+  const borrowed = tokens.filter(({ resource }) => isLentKey(resource));
+  const files = tokens.filter(({ resource }) => !isLentKey(resource));
+  let released = 0;
+  for (const each of borrowed) released += await giveBackOne(place, each);
+  const allAtOnce = await whileNotLent(place, lentKey(owner, FILES), files);
+  if (allAtOnce !== null) return released + allAtOnce;
+  for (const each of files)
+    released += (await whileNotLent(place, lentKey(owner, parseKey(each.resource)), [each])) ?? 0;
+  return released;
+}
+
+/** Null when some of it is lent. */
+async function whileNotLent(place: Lender, lent: Key, tokens: readonly FoundToken[]): Promise<number | null> {
+  if (tokens.length === 0) return 0;
+  let closed: Lease;
+  try {
+    // mutant: hook-lent-closed: holdfast.acquire(lent, { wait: 0 }); → holdfast.acquire("other", { wait: 0 });
+    closed = await place.holdfast.acquire(lent, { wait: 0 });
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_CONFLICT")) return null;
+    throw error;
+  }
+  await using _closed = closed;
+  let released = 0;
+  for (const each of tokens) released += await giveBackOne(place, each);
+  return released;
+}
+
+/**
+ * One, or none when it was over already or something nests in it still. What is only asked for is left alone: a hook of the
+ * same run may stand in line with it, and finds what it is given by nothing else.
+ */
+async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise<number> {
+  const files = openTokenFiles(env, holdfast.storeUrl, kept.owner);
+  try {
+    await (await holdfast.reattach(kept.resource, kept.lease_token)).release();
+    files.forget([kept.resource], kept.lease_token);
+    return 1;
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_ORDER")) return 0;
+    if (!isHoldfastError(error, "E_LOCK_NOT_HELD")) throw error;
+    // mutant: hook-token-in-line: kept.state !== "asked" || isAbandoned → kept.state !== "asked" || !isAbandoned
+    if (kept.state !== "asked" || isAbandoned(kept, kernelOf(holdfast).clock().wallMs))
+      files.forget([kept.resource], kept.lease_token);
+    return 0;
+  }
+}

@@ -1,0 +1,13 @@
+/** `holdfast hook check git`: runs before a commit. */
+import { assertNobodyElseHolds, stagedKeys } from "../../../agents/hooks/staged-paths.js";
+import { HoldfastError } from "../../../base/errors.js";
+import type { BaseContext, Outcome } from "../command.js";
+
+export async function gitCheck(context: BaseContext): Promise<Outcome> {
+  const { root } = context.workspace();
+  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
+  const keys = stagedKeys(root, context.cwd);
+  const holdfast = keys.length === 0 ? null : await context.openForReading();
+  if (holdfast !== null) await assertNobodyElseHolds(holdfast, keys, context.env);
+  return { data: { client: "git", moment: "before", decision: "allow", reason: null } };
+}

@@ -1,0 +1,92 @@
+/** What the commands on detached grants share: where tokens come from, and how the outcome is shown. */
+
+import { invalidArgument } from "../../../base/errors.js";
+import type { Holdfast } from "../../../client/holdfast.js";
+import { type Reattached, reattachAll, type Tokens } from "../../../client/workspace/detached-grants.js";
+import { openTokenFiles, type TokenFiles } from "../../../client/workspace/token-files.js";
+import type { GrantRecord } from "../../../lock/grant.js";
+import type { Mode } from "../../../lock/mode.js";
+import type { BaseContext, ContextWith, Outcome } from "../command.js";
+import type { Screen } from "../output/screen.js";
+import { grantTable } from "./grants-text.js";
+
+export interface Taken {
+  readonly holdfast: Holdfast;
+  readonly files: TokenFiles;
+  readonly found: readonly Reattached[];
+}
+
+export function tokenFiles(context: BaseContext, holdfast: Holdfast): TokenFiles {
+  return openTokenFiles(context.env, holdfast.storeUrl, holdfast.owner);
+}
+
+export function tokenAround({ env }: BaseContext): string | undefined {
+  return env.HOLDFAST_LEASE_TOKEN || undefined;
+}
+
+/** They say which grant on a key is meant. */
+interface GrantFlags {
+  readonly token: string | undefined;
+  readonly fence: number | undefined;
+}
+
+/** The detached leases that the keys of this command mean. */
+export async function takeUp(
+  context: ContextWith<GrantFlags, { readonly KEY: readonly string[] }>,
+  keys = context.args.KEY,
+): Promise<Taken> {
+  const tokens: Tokens = {
+    said: context.flags.token,
+    around: tokenAround(context),
+    fence: context.flags.fence,
+  };
+  if (tokens.fence !== undefined && tokens.said !== undefined)
+    throw invalidArgument("fence", "leave it out: --token says which grant is meant");
+  if (tokens.fence !== undefined && keys.length > 1) throw invalidArgument("fence", "is for one KEY at a time");
+  const holdfast = await context.openHoldfast();
+  const files = tokenFiles(context, holdfast);
+  return { holdfast, files, found: await reattachAll(holdfast, files, keys, tokens) };
+}
+
+export function grantsOf(found: readonly Reattached[]): GrantRecord[] {
+  return found.flatMap(({ lease }) => lease.grants);
+}
+
+export function inOrderOf(keys: readonly string[], grants: readonly GrantRecord[]): GrantRecord[] {
+  return [...grants].sort((a, b) => keys.indexOf(a.resource) - keys.indexOf(b.resource));
+}
+
+/** `verb` is for people: what has been done to them. */
+export function grantsOutcome(verb: string, grants: readonly GrantRecord[]): Outcome {
+  return { data: { grants }, text: (screen) => section(verb, grants, screen) };
+}
+
+/** Of locks that were to have another mode. Those that had it before are told apart: nothing was done to them. */
+export function conversionOutcome(
+  verb: string,
+  mode: Mode,
+  before: readonly GrantRecord[],
+  grants: readonly GrantRecord[],
+): Outcome {
+  const had = new Set(before.filter((grant) => grant.mode === mode).map((grant) => grant.lock_id));
+  const same = grants.filter((grant) => had.has(grant.lock_id));
+  const converted = grants.filter((grant) => !had.has(grant.lock_id));
+  const already = same.length === 1 ? `a ${mode} lock already` : `${mode} locks already`;
+  return {
+    data: { grants },
+    text: (screen) =>
+      [
+        ...(converted.length === 0 ? [] : [section(verb, converted, screen)]),
+        ...(same.length === 0 ? [] : [section(already, same, screen)]),
+      ].join("\n"),
+  };
+}
+
+function section(title: string, grants: readonly GrantRecord[], screen: Screen): string {
+  return `${screen.paint("green", title)}\n${grantTable(grants.map(shown), screen, 2)}`;
+}
+
+/** Secrets are for `--json` alone. */
+function shown(grant: GrantRecord): GrantRecord {
+  return { ...grant, lease_token: undefined } as GrantRecord;
+}

@@ -1,0 +1,44 @@
+/** Brings the store up to this version, or removes it. */
+
+import { invalidArgument } from "../../../base/errors.js";
+import { openInstallation } from "../../../client/open-holdfast.js";
+import { createSystemClock } from "../../../platform/clock.js";
+import type { ContextWith, Outcome } from "../command.js";
+
+interface MigrateFlags {
+  readonly "dry-run": boolean;
+  readonly uninstall: boolean;
+}
+
+export async function migrateStore(context: ContextWith<MigrateFlags>): Promise<Outcome> {
+  const { uninstall, "dry-run": dryRun } = context.flags;
+  const { store: url, where: store } = context.workspace();
+  const installation = await openInstallation(url);
+  if (uninstall) {
+    if (dryRun) throw invalidArgument("uninstall", "there is no dry run of it");
+    const removed = await installation.uninstall(createSystemClock());
+    return { data: { store, removed }, text: () => (removed ? `${store} is gone` : `there was nothing in ${store}`) };
+  }
+  const migrations = await installation.pending();
+  if (!dryRun) {
+    await installation.install();
+    await context.openHoldfast();
+  }
+  return {
+    data: { store, applied: !dryRun, migrations },
+    text: () => textOf(migrations, dryRun),
+    notes: migrations.length === 0 ? [`${store} is up to date`] : [],
+  };
+}
+
+function textOf(
+  migrations: readonly { version: number; about: string; statements: string }[],
+  dryRun: boolean,
+): string {
+  return migrations
+    .map(
+      ({ version, about, statements }) =>
+        `${dryRun ? "would be" : "is now"} version ${version}: ${about}${dryRun ? `\n${statements}` : ""}`,
+    )
+    .join("\n");
+}

@@ -1,0 +1,28 @@
+/** What is done just now, project by project, and the jobs, newest first. */
+
+import { HoldfastError } from "../../../base/errors.js";
+import { JOB_STATES } from "../../../features/jobs/model.js";
+import type { Query } from "../query.js";
+import type { Sources } from "../sources.js";
+import type { JobsView } from "../views.js";
+
+const PAGE = 100;
+
+export async function jobs({ jobs: queue }: Sources, query: Query): Promise<Omit<JobsView, "now">> {
+  if (queue === null) throw new HoldfastError("E_CONFIG", "this store has no jobs");
+  const project = query.text("project");
+  const state = query.oneOf("state", JOB_STATES);
+  const before = query.integer("after", Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER);
+  const found = await queue.list({
+    limit: PAGE,
+    before,
+    ...(project === undefined ? {} : { project }),
+    ...(state === undefined ? {} : { state }),
+  });
+  return {
+    lanes: await queue.lanes(project === undefined ? {} : { project }),
+    jobs: found,
+    next: found.length < PAGE ? null : (found.at(-1)?.id ?? null),
+    states: JOB_STATES,
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * The inner door of the client: what features use of a Holdfast instance or of a lease beside their public calls. A verb
+ * stands here when at least two features need it, or one that cannot do its work without it; a feature whose whole work
+ * stands on a role of the store (jobs on scripts, publish on manifests) gets that role. Nothing else of the store is
+ * reachable from a feature.
+ */
+import type { AuditEvent } from "../lock/audit.js";
+import type { Grant } from "../lock/grant.js";
+import type { Key } from "../lock/key.js";
+import type { Settings } from "../lock/settings.js";
+import type { Clock } from "../platform/clock.js";
+import type {
+  Abilities,
+  GrantRef,
+  Inspection,
+  Manifests,
+  NamedLeases,
+  Party,
+  Presented,
+  Scripts,
+  Transactions,
+} from "../store/contract.js";
+import type { Holdfast } from "./holdfast.js";
+import type { BorrowedLease } from "./lease/borrowed-lease.js";
+import { findHeld, grantPages } from "./lease/held-tokens.js";
+import type { Lease } from "./lease/lease.js";
+import type { LeaseHome } from "./lease/lease-context.js";
+
+export type {
+  AcquireRequest,
+  Answer,
+  CommandProof,
+  ForeignRows,
+  GrantRef,
+  ManifestDraft,
+  ManifestPage,
+  Manifests,
+  NamedLeases,
+  Party,
+  Reader,
+  Script,
+  Scripts,
+  Sql,
+  SqlRow,
+  StepTime,
+} from "../store/contract.js";
+export { openForeignRows } from "../store/open.js";
+
+/** What the audit chain keeps of a commit, beside who made it. */
+interface CommitNote {
+  readonly event: AuditEvent;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Kernel {
+  /** Tells the time of this machine and of its calendar. */
+  readonly clock: Clock;
+  /** Names the owner and the process that every request comes from; the first use makes the proof that it lives. */
+  readonly requester: Party;
+  /** Names the store as it was opened, with its password: another process opens the same store with it. */
+  readonly url: string;
+  /** Holds the levels and recovery profiles that the store has on record. */
+  readonly settings: Settings;
+  /** Says what the store can do. */
+  readonly abilities: Abilities;
+  /** Reads the grants and the waiters on, above and below a key; hashes of tokens are shown only of grants among `known`. */
+  inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
+  /** Reads all grants on a key and below it, in the order of keys, page by page. */
+  pages(prefix: Key): AsyncGenerator<readonly Grant[], void>;
+  /** Finds everything that is held under these hashes of lease tokens, in the whole store, and has not run out. */
+  findHeld(hashes: ReadonlySet<string>): Promise<readonly Presented[]>;
+  /** Extends all of these grants, or none; null keeps the length of each. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`. */
+  renew(grants: readonly GrantRef[], leaseMs: number | null): Promise<readonly Grant[]>;
+  /** Replaces these grants by new ones under another token; the old token opens nothing afterwards. */
+  resume(grants: readonly GrantRef[], tokenHash: string): Promise<readonly Grant[]>;
+  /** Ends these grants. `E_LOCK_NOT_HELD` when none of them is there. */
+  release(grants: readonly GrantRef[]): Promise<void>;
+  /** Returns the live grant with this fencing token on the resource or above it; else throws what a failed check throws. */
+  verify(resource: Key, fencingToken: number): Promise<Grant>;
+  /** Runs `write` in the step that checks these grants; with a note, its audit entry belongs to that step. */
+  commit<T>(grants: readonly GrantRef[], write: () => T, note?: CommitNote): Promise<T>;
+  /** Runs `write` in a step in which none of these keys is held, where `abilities.commitsFree`. `E_LOCK_CONFLICT`. */
+  commitFree<T>(resources: readonly Key[], write: () => T): Promise<T>;
+  /** Puts on record that the requester was refused something before it asked for any lock. */
+  refuse(resource: Key, reasons: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Keeps the record of what is published. */
+  readonly manifests: Manifests;
+  /** Runs scripts; null where the store has no tables for jobs. */
+  readonly scripts: Scripts | null;
+  /** Runs transactions on rows of the caller's own; null where the store is no database. */
+  readonly transactions: Transactions | null;
+  /** Keeps leases by name; null where they are made of grants. */
+  readonly namedLeases: NamedLeases | null;
+}
+
+/** Returns the kernel of a Holdfast instance or of a lease. `E_INVALID_ARGUMENT` for an instance that was closed. */
+export function kernelOf(from: Holdfast | Lease | BorrowedLease): Kernel {
+  return from.kernel;
+}
+
+/** Makes the kernel of one Holdfast instance. */
+export function createKernel(home: LeaseHome): Kernel {
+  const { store, clock } = home;
+  const { locks, fence, reader } = store;
+  return {
+    clock,
+    get requester() {
+      return home.party;
+    },
+    url: store.url,
+    settings: store.settings,
+    abilities: store.abilities,
+    inspect: (resource, known) => reader.inspect(resource, known),
+    pages: (prefix) => grantPages(reader, prefix),
+    findHeld: (hashes) => findHeld(home, hashes),
+    renew: (grants, leaseMs) => locks.renew(grants, leaseMs),
+    resume: (grants, tokenHash) => locks.resume(grants, tokenHash, home.party),
+    release: (grants) => locks.release(grants, home.party),
+    verify: (resource, fencingToken) => fence.verify(resource, fencingToken),
+    commit: (grants, write, note) =>
+      fence.commit(grants, write, note === undefined ? undefined : { ...note, party: home.party }),
+    commitFree: (resources, write) => fence.commitFree(resources, write),
+    refuse: (resource, reasons) => locks.refuse(resource, home.party, reasons),
+    manifests: store.manifests,
+    scripts: store.scripts,
+    transactions: store.transactions,
+    namedLeases: store.namedLeases,
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Reads `holdfast.config.json` beside `.holdfast/`: the whole file, checked field by field. A field without a check is
+ * refused. Features bring the checks of their own fields: see features/configuration.ts.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Duration } from "../../base/duration.js";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
+import type { Profile } from "../../lock/grant.js";
+import { checkSettings } from "../../lock/settings.js";
+import { parseOwner } from "../options.js";
+
+export const CONFIG_FILE = "holdfast.config.json";
+
+export interface Config {
+  readonly store?: string;
+  readonly owner?: string;
+  readonly ttl?: Duration;
+  readonly wait?: Duration;
+  readonly heartbeat?: Duration;
+  readonly maxStall?: Duration;
+  readonly grace?: Duration;
+  readonly order?: "free" | "strict";
+  readonly levels?: readonly string[];
+  readonly profiles?: Readonly<Record<string, Profile>>;
+}
+
+/** Says what is wrong with the value of a field, or returns null. */
+type Check = (value: unknown) => string | null;
+
+/** A check for each field of a configuration. */
+export type Checks<C> = Readonly<Record<keyof C, Check>>;
+
+const isText: Check = (value) => (typeof value === "string" && value !== "" ? null : "is to be text");
+const isDuration: Check = (value) =>
+  typeof value === "number" || (typeof value === "string" && /^\d+(\.\d+)?(ms|s|m|h)$/.test(value))
+    ? null
+    : "is to be a duration such as 500ms, 30s, 15m, 2h";
+
+/** One row a field. A new field that is not a feature's needs a row here and in `Config`. */
+const FIELDS: Checks<Config> = {
+  store: isText,
+  owner: (value) => asChecked(() => parseOwner(value as string)),
+  ttl: isDuration,
+  wait: isDuration,
+  heartbeat: isDuration,
+  maxStall: isDuration,
+  grace: isDuration,
+  order: (value) => (value === "free" || value === "strict" ? null : "is to be free or strict"),
+  levels: (value) => asChecked(() => checkSettings({ levels: value as readonly string[] })),
+  profiles: (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? asChecked(() => checkSettings({ profiles: value as Readonly<Record<string, Profile>> }))
+      : "is to be an object: a profile for each key prefix",
+};
+
+export const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];
+
+/**
+ * Returns the configuration of a workspace, with the fields of features that `checks` names; empty when there is no file.
+ * Throws `E_CONFIG` naming the field, `E_IO`.
+ */
+export function readConfig<F extends object>(root: string, checks: Checks<F>): Config & Partial<F> {
+  const path = join(root, CONFIG_FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw ioError(error, "read", path);
+  }
+  return parseConfig(text, path, { ...FIELDS, ...checks }) as Config & Partial<F>;
+}
+
+function parseConfig(text: string, path: string, checks: Readonly<Record<string, Check>>): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(withoutByteOrderMark(text));
+  } catch (cause) {
+    throw configError(path, null, `is no JSON: ${(cause as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw configError(path, null, "is to be a JSON object");
+  for (const [field, each] of Object.entries(value)) {
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
+    if (check === undefined && field !== "$schema")
+      throw configError(path, field, `is no field; the fields are ${Object.keys(checks).join(", ")}`);
+    const problem = check?.(each) ?? null;
+    if (problem !== null) throw configError(path, field, problem);
+  }
+  return value;
+}
+
+/** Makes a check of a parser that throws. */
+export function asChecked(check: () => unknown): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function configError(path: string, field: string | null, problem: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", field === null ? `${path} ${problem}` : `${path}: ${field} ${problem}`, {
+    details: { path, ...(field === null ? {} : { field }) },
+    next: [`Correct ${path}, then look at it with \`holdfast config show\`.`],
+  });
+}

@@ -1,0 +1,12 @@
+export {
+  type Deliverable,
+  type DeliverableOptions,
+  type HoldOptions,
+  type LockOptions,
+  openDeliverable,
+} from "./features/deliverable/deliverable.js";
+export type { DeliverableLock } from "./features/deliverable/deliverable-lock.js";
+export type { LogLine, RecoveryReason } from "./features/deliverable/log.js";
+export type { DeliverableRecord } from "./features/deliverable/record.js";
+export type { RecoveredLock } from "./features/deliverable/stale.js";
+export type { DeliverableStatus } from "./features/deliverable/status.js";

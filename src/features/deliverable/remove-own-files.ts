@@ -1,0 +1,45 @@
+/**
+ * The end of a deliverable: what Holdfast keeps in the folder goes, but for the log, whose last line has the last fencing
+ * token, so that numbers go on behind it should the folder be locked again.
+ *
+ * Called under the guard, when `_LOCK.json` is gone and the log has been told. The guard goes last: as long as it is
+ * there nobody else is inside. A crash on the way leaves a free folder with some of its files; terminating it again, or
+ * locking it, is as good as before.
+ */
+import { readdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { removeFile } from "../../files/durable-file.js";
+import { accessError } from "./access-error.js";
+import type { Places } from "./paths.js";
+
+export function removeOwnFiles(places: Places): void {
+  const { own, alive, guard, holdfast } = places;
+  try {
+    for (const name of namesIn(alive)) removeFile(join(alive, name));
+    removeEmpty(alive);
+    for (const name of namesIn(own)) if (name !== "guard" && name !== "alive") removeFile(join(own, name));
+    unlinkSync(guard);
+  } catch (error) {
+    throw accessError(error, "remove", own);
+  }
+  // Somebody may come in from here on. What is not empty is in use, by them or by a workspace.
+  removeEmpty(own);
+  removeEmpty(holdfast);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It holds something, or is gone.
+  }
+}

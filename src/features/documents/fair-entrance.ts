@@ -1,0 +1,80 @@
+/**
+ * The way into the store's guard, with a line in front of it. The guard alone is not fair: whoever leaves it and comes
+ * back at once finds it free, while others sleep; with fifty processes and a slow disk some would never get in.
+ *
+ *   line    held by the one who is next. Only it looks for the guard, and often.
+ *   guard   held around the step itself.
+ *
+ * Whoever has come in through the line may come back past it for fifty milliseconds (a turn): changing places costs a
+ * sleep, so a turn of several steps is faster for all. Then it stands in line like the others. Among those that wait for
+ * the line, who has waited longer looks more often.
+ *
+ * A process that is stopped in the line keeps it; so whoever has waited for two seconds looks for the guard as well. Not
+ * promised: strict first come, first served. Bounded: `E_STORE_UNAVAILABLE` after a minute.
+ */
+import { setImmediate } from "node:timers/promises";
+import { HoldfastError } from "../../base/errors.js";
+import { sleep } from "../../base/sleep.js";
+import { type Guard, openGuard } from "../../files/guard.js";
+
+const TURN_MS = 50;
+const SPINS = 20;
+const OFTEN = 5;
+const IMPATIENT_AFTER_MS = 2_000;
+const GIVE_UP_AFTER_MS = 60_000;
+
+export class Entrance {
+  readonly #guard: Guard;
+  readonly #line: Guard;
+  #turnSince = Number.NEGATIVE_INFINITY;
+
+  constructor(guardPath: string) {
+    this.#guard = openGuard(guardPath);
+    this.#line = openGuard(`${guardPath}.line`);
+  }
+
+  async enter(): Promise<void> {
+    if (performance.now() - this.#turnSince < TURN_MS && this.#try()) return;
+    const startedAt = performance.now();
+    const waited = (): number => performance.now() - startedAt;
+    while (!this.#line.tryEnter()) {
+      if (waited() > IMPATIENT_AFTER_MS && this.#try()) return this.#begin();
+      if (waited() > GIVE_UP_AFTER_MS) throw stuck();
+      await sleep(Math.random() * (waited() > 200 ? 2 : 8));
+    }
+    try {
+      for (let round = 0; !this.#try(); round += 1) {
+        if (waited() > GIVE_UP_AFTER_MS) throw stuck();
+        if (round < OFTEN) await setImmediate();
+        else await sleep(1);
+      }
+    } finally {
+      this.#line.leave();
+    }
+    this.#begin();
+  }
+
+  leave(): void {
+    this.#guard.leave();
+  }
+
+  close(): void {
+    this.#guard.close();
+    this.#line.close();
+  }
+
+  #begin(): void {
+    this.#turnSince = performance.now();
+  }
+
+  #try(): boolean {
+    for (let spin = 0; spin < SPINS; spin += 1) if (this.#guard.tryEnter()) return true;
+    return false;
+  }
+}
+
+function stuck(): HoldfastError {
+  return new HoldfastError("E_STORE_UNAVAILABLE", `the documents were in use for ${GIVE_UP_AFTER_MS / 1000} s`, {
+    next: ["Look for a process that was stopped (state T in ps) while it used them, and continue or end it."],
+  });
+}

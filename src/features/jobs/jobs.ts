@@ -1,0 +1,188 @@
+/** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
+
+import { HoldfastError } from "../../base/errors.js";
+import { sleep } from "../../base/sleep.js";
+import type { Holdfast } from "../../client/holdfast.js";
+import { type Kernel, kernelOf, type Script, type Scripts, type Sql } from "../../client/kernel.js";
+import { parseKey } from "../../lock/key.js";
+import { profileOf } from "../../lock/settings.js";
+import { type Caps, parseCaps } from "./cap-names.js";
+import {
+  type EnqueueOptions,
+  type JobHandler,
+  type KindOptions,
+  parseHandler,
+  parseName,
+  parseNewJob,
+  parsePage,
+  parseProjectSettings,
+} from "./define.js";
+import { addIn, type PostgresClient } from "./enqueue-in.js";
+import type { Kind } from "./kind.js";
+import type { JobRecord, NewJob } from "./model.js";
+import { type EndState, type Keep, parseKeep } from "./retention.js";
+import { capsNow, type ProjectSettings, setCaps, setProject } from "./scripts/caps.js";
+import { cancel, type Enqueued, enqueue, retryJob } from "./scripts/enqueue.js";
+import type { Project } from "./scripts/flows.js";
+import { type Lanes, lanesNow } from "./scripts/lanes.js";
+import { keepNow, setKeep } from "./scripts/prune.js";
+import { type JobPage, jobNumbered, listJobs } from "./scripts/read-jobs.js";
+import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
+
+/** How often a wait looks; a worker's own settlements are seen sooner. */
+const LOOK_EVERY_MS = 100;
+const OVER = new Set(["done", "failed", "cancelled"]);
+
+export interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Told of the job each time it is looked at. */
+  readonly onProgress?: (job: JobRecord) => void;
+}
+
+/** `E_CONFIG` where the store has no jobs. */
+export function openJobs(holdfast: Holdfast): Jobs {
+  const kernel = kernelOf(holdfast);
+  const { scripts, url } = kernel;
+  if (scripts === null)
+    throw new HoldfastError("E_CONFIG", `${url} has no jobs`, {
+      next: ["Use a store on SQLite or PostgreSQL: sqlite:PATH, postgres://…."],
+    });
+  return new Jobs(kernel, scripts);
+}
+
+export class Jobs {
+  readonly #kernel: Kernel;
+  readonly #scripts: Scripts;
+  readonly #kinds = new Map<string, Kind>();
+
+  /** @internal Use `openJobs`. */
+  constructor(kernel: Kernel, scripts: Scripts) {
+    this.#kernel = kernel;
+    this.#scripts = scripts;
+  }
+
+  /**
+   * Says how jobs of this kind are run here: by a function in this process, or, for work that keeps a core busy, by the
+   * `handler` that a module exports, in a process of its own for each run. `E_INVALID_ARGUMENT`.
+   */
+  define(kind: string, options: KindOptions, handler: JobHandler | URL): void {
+    parseName(kind, "kind");
+    this.#kinds.set(kind, { options, handler: parseHandler(handler) });
+  }
+
+  /** Adds a job, durably. With `unique`, the one that is there already, if any. */
+  async enqueue(kind: string, payload: unknown, options: EnqueueOptions): Promise<JobRecord> {
+    return (await this.add(kind, payload, options)).job;
+  }
+
+  /** The same, and whether it is a new one. */
+  async add(kind: string, payload: unknown, options: EnqueueOptions): Promise<Enqueued> {
+    const job = this.#parsed(kind, payload, options);
+    return this.#run(() => enqueue(job, this.#kernel.requester));
+  }
+
+  /**
+   * Adds a job in a transaction of yours, with your rows or not at all: `sql` is what `lease.transaction`, `onSettle` or
+   * the DAL gives you, or a client of `pg` with a transaction open. Its number; a promise of it on PostgreSQL.
+   */
+  enqueueIn(
+    sql: Sql | PostgresClient,
+    kind: string,
+    payload: unknown,
+    options: EnqueueOptions,
+  ): number | Promise<number> {
+    return addIn(sql, this.#parsed(kind, payload, options));
+  }
+
+  #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
+    const { settings } = this.#kernel;
+    return parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
+      profileOf(parseKey(key), settings),
+    );
+  }
+
+  /** `E_NOT_FOUND`. */
+  async get(id: number): Promise<JobRecord> {
+    return found(id, await this.#look(() => jobNumbered(id)));
+  }
+
+  async list(page: JobPage = {}): Promise<JobRecord[]> {
+    const parsed = parsePage(page);
+    return this.#look(() => listJobs(parsed));
+  }
+
+  /** What goes on just now, project by project, or in one of them. `E_INVALID_ARGUMENT`. */
+  async lanes({ project }: { readonly project?: string } = {}): Promise<Lanes> {
+    const only = project === undefined ? undefined : parseName(project, "project");
+    return this.#look(() => lanesNow(only));
+  }
+
+  /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */
+  async wait(id: number, { timeoutMs, signal, onProgress }: WaitOptions = {}): Promise<JobRecord> {
+    const until = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+    for (;;) {
+      const job = await this.get(id);
+      onProgress?.(job);
+      if (OVER.has(job.state)) return job;
+      if (performance.now() > until)
+        throw new HoldfastError("E_LOCK_TIMEOUT", `job ${id} is still ${job.state}`, { details: { job } });
+      await sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** A job that has not begun is over; one that runs is told. `E_NOT_FOUND`. */
+  async cancel(id: number): Promise<JobRecord> {
+    return found(id, await this.#run(() => cancel(id, this.#kernel.requester)));
+  }
+
+  /** One that failed or was cancelled begins anew. `E_NOT_FOUND`. */
+  async retry(id: number): Promise<JobRecord> {
+    return found(id, await this.#run(() => retryJob(id, this.#kernel.requester)));
+  }
+
+  async caps(): Promise<Required<Caps>> {
+    return this.#look(() => capsNow());
+  }
+
+  async setCaps(caps: Caps): Promise<void> {
+    parseCaps(caps);
+    await this.#run(() => setCaps(caps, this.#kernel.requester));
+  }
+
+  async setProject(project: string, settings: ProjectSettings): Promise<Project> {
+    parseProjectSettings(project, settings);
+    return this.#run(() => setProject(project, settings, this.#kernel.requester));
+  }
+
+  /** How long jobs are kept when they are over, in milliseconds; null is for good. */
+  async keep(): Promise<Readonly<Record<EndState, number | null>>> {
+    return this.#look(() => keepNow());
+  }
+
+  async setKeep(keep: Keep): Promise<void> {
+    const parsed = parseKeep(keep);
+    await this.#run(() => setKeep(parsed, this.#kernel.requester));
+  }
+
+  /** Begins to run jobs of the defined kinds, until it is stopped. */
+  work(options: WorkerOptions = {}): Worker {
+    return startWorker(this.#kernel, this.#scripts, this.#kinds, options);
+  }
+
+  #look<T>(script: () => Script<T>): Promise<T> {
+    return this.#scripts.look(script);
+  }
+
+  #run<T>(script: () => Script<T>): Promise<T> {
+    return this.#scripts.run(script, { durable: true });
+  }
+}
+
+function found(id: number, job: JobRecord | null): JobRecord {
+  if (job !== null) return job;
+  throw new HoldfastError("E_NOT_FOUND", `there is no job ${id}`, {
+    details: { job: id },
+    next: ["holdfast job list"],
+  });
+}

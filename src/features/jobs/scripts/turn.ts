@@ -1,0 +1,149 @@
+/**
+ * A turn: some housekeeping, then as many starts as the worker has room for. Each start costs the same however many jobs
+ * and projects wait: the ready flow with the least served time, its first job, its locks without waiting, a slot.
+ *
+ * A crash before the commit leaves nothing of a turn. After it, slots that nobody beats for: some later turn takes them
+ * back when their lease is over.
+ */
+import { randomUUID } from "node:crypto";
+import { isHoldfastError } from "../../../base/errors.js";
+import type { Party, Script, StepTime } from "../../../client/kernel.js";
+import type { JobRun } from "../model.js";
+import { refresh } from "./flows.js";
+import { pick } from "./pick.js";
+import { releaseLocks, rows, time } from "./query.js";
+import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
+import { type QuickTurn, quickRound } from "./short-round.js";
+import { endRun, grantsOf, type Slot } from "./slots.js";
+import { start } from "./start.js";
+
+export interface TurnOf {
+  readonly worker: string;
+  readonly node: string;
+  readonly has: readonly string[];
+  readonly concurrency: number;
+  /** How many it can begin now. */
+  readonly room: number;
+  readonly leaseMs: number;
+  /** Jobs it has in hand: how those runs end it says itself, late or not. */
+  readonly inHand: readonly number[];
+  readonly party: Party;
+  newToken(): string;
+}
+
+export interface Turn {
+  readonly runs: readonly JobRun[];
+  /** There was more to do than one turn does. */
+  readonly isBehind: boolean;
+}
+
+/** At most this many lapsed slots are taken back in a turn. */
+const MOST_TAKEN_BACK = 50;
+/** Jobs that turn out not to have their locks; more of them in a row than this wait for the next turn. */
+const TRIES = 200;
+/** A worker that is believed to be there for this part of its lease need not say so again. */
+const SEEN_ENOUGH = 0.75;
+/** A worker that is long gone is forgotten. */
+const FORGET_WORKER_MS = 3_600_000;
+
+export function* turn(of: TurnOf): Script<Turn> {
+  return yield* restOfTurn(of, (yield* quickRound([], of, of.party))?.turn);
+}
+
+/** What the quick way, where there is one, has left to do. */
+export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Turn> {
+  const runs: JobRun[] = [...(quick?.runs ?? [])];
+  if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
+  const now = yield* time();
+  yield* register(of, now);
+  const takenBack = yield* takeBackExpired(of, now);
+  const isMoreAdded = yield* admitAdded(of.party);
+  yield* tickDue(of.party, now);
+  const called = yield* callDue(now);
+  const has = new Set(of.has);
+  let tries = 0;
+  for (; runs.length < of.room && tries < TRIES; tries += 1) {
+    const picked = yield* pick(has);
+    if (picked === null) break;
+    const run = yield* start(picked, of, now);
+    if (run !== null) runs.push(run);
+  }
+  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || isMoreAdded || called >= MOST_CALLED || tries === TRIES };
+}
+
+function* register(of: TurnOf, now: StepTime): Script<void> {
+  yield* rows("DELETE FROM job_workers WHERE epoch <> ?1 OR until_ms < ?2", now.epoch, now.ms - FORGET_WORKER_MS);
+  yield* rows(
+    `INSERT INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker) DO UPDATE
+       SET node = ?2, has = ?3, concurrency = ?4, until_ms = ?5, epoch = ?6
+       WHERE job_workers.epoch <> ?6 OR job_workers.has <> ?3 OR job_workers.until_ms < ?7`,
+    of.worker,
+    of.node,
+    JSON.stringify(of.has),
+    of.concurrency,
+    now.ms + of.leaseMs,
+    now.epoch,
+    now.ms + of.leaseMs * SEEN_ENOUGH,
+  );
+}
+
+/** A worker that stops in order. */
+export function* signOff(worker: string): Script<void> {
+  yield* rows("DELETE FROM job_workers WHERE worker = ?1", worker);
+}
+
+/**
+ * Slots whose lease ran out: their runs settle nothing any more, and their locks end in this same step. Not those in the
+ * worker's own hands: one that stood still has yet to hear what became of them.
+ */
+function* takeBackExpired({ party, worker, inHand }: TurnOf, now: StepTime): Script<number> {
+  const most = MOST_TAKEN_BACK + inHand.length;
+  const lapsed = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, most);
+  // mutant: takes-back-its-own: || !inHand.includes(Number(slot.job)) → || inHand.includes(Number(slot.job))
+  const slots = lapsed.filter((slot) => slot.worker !== worker || !inHand.includes(Number(slot.job)));
+  for (const slot of slots.slice(0, MOST_TAKEN_BACK)) yield* takeBack(slot, party);
+  return Math.min(slots.length, MOST_TAKEN_BACK);
+}
+
+/** After a restart of the machine, whose clock begins anew, nobody of before is left, and who waited asks at once. */
+export function* takeBackOld(party: Party): Script<number> {
+  const { epoch } = yield* time();
+  const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE epoch <> ?1", epoch);
+  for (const slot of slots) yield* takeBack(slot, party);
+  yield* rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND wait_epoch <> ?1", epoch);
+  return slots.length;
+}
+
+/** One whose lock is just being committed under is left for the next turn. */
+function* takeBack(slot: Slot, party: Party): Script<void> {
+  const { job, fence, worker } = slot;
+  try {
+    yield* releaseLocks(grantsOf(slot), party);
+  } catch (error) {
+    if (isHoldfastError(error, "E_LOCK_CONFLICT")) return;
+    throw error;
+  }
+  const message = `its worker ${worker} was not heard of for the length of its lease`;
+  yield* endRun(job, fence, { kind: "failed", error: { code: "E_LOCK_EXPIRED", message } }, party);
+}
+
+/** Jobs whose time has come, and waiting ones that are to ask again. */
+function* callDue(now: StepTime): Script<number> {
+  const call = (which: string): string =>
+    `UPDATE jobs SET state = 'ready' WHERE job IN (SELECT job FROM jobs WHERE ${which}, job LIMIT ${MOST_CALLED})
+       AND cron IS NULL AND flow <> 0 RETURNING project`;
+  const called = [
+    ...(yield* rows<{ project: string }>(
+      call("state = 'scheduled' AND run_at <= ?1 ORDER BY run_at"),
+      Math.floor(now.wallMs),
+    )),
+    ...(yield* rows<{ project: string }>(call("state = 'waiting' AND ask_at <= ?1 ORDER BY ask_at"), now.ms)),
+  ];
+  for (const project of new Set(called.map((row) => row.project))) yield* refresh(project);
+  return called.length;
+}
+
+/** A name that no other worker has, also after a restart. */
+export function newWorkerName(node: string): string {
+  return `${node}:${randomUUID()}`;
+}

@@ -1,0 +1,248 @@
+/**
+ * A worker: takes turns as long as it has room, runs the handlers, beats for all runs at once, and settles each. The beat
+ * comes from this event loop: a handler that blocks it loses its slot, which is right, since nobody can tell it from a
+ * worker that hangs. Work that blocks belongs into a module, which has a process of its own, or into a command.
+ *
+ * What a crash leaves: slots that nobody beats. The next turn of any worker takes them back when their lease is over. A
+ * worker whose beats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
+ */
+import { hostname } from "node:os";
+import { type Duration, parseDuration } from "../../base/duration.js";
+import { invalidArgument } from "../../base/errors.js";
+import { sleep } from "../../base/sleep.js";
+import type { Kernel, Scripts } from "../../client/kernel.js";
+import { newLeaseToken } from "../../lock/lease-token.js";
+import { Keeper } from "../../platform/watcher.js";
+import { CautiousCalendar } from "./cautious-calendar.js";
+import { COMMANDS, kindLabel } from "./define.js";
+import type { Kind } from "./kind.js";
+import { Cancelled, HandedBack, RunInHand } from "./running-job.js";
+import { lookAtCalendar, prune } from "./scripts/prune.js";
+import { beat } from "./scripts/settle.js";
+import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./scripts/turn.js";
+import { type Ride, Settler } from "./settler.js";
+
+export interface WorkerOptions {
+  /** Runs at once. Default 4. */
+  readonly concurrency?: number;
+  /** Labels of what this machine can reach, such as `fs:projects-a`. */
+  readonly has?: readonly string[];
+  /** The machine's name. Default its host name. */
+  readonly node?: string;
+  /** Runs jobs that are commands too. */
+  readonly commands?: boolean;
+  /** A run that is not heard of for this long is taken back. Default 30 s; 1 s to 1 h. */
+  readonly lease?: Duration;
+  /** How often it looks for work when there was none. Default 100 ms. */
+  readonly poll?: Duration;
+  /** Told of turns and beats that failed; they are tried again. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Worker {
+  readonly name: string;
+  /** Runs in hand. */
+  readonly running: number;
+  /** Takes no more; resolves when what runs is over, or handed back after `grace`. Without one it waits. */
+  stop(options?: { readonly grace?: Duration }): Promise<void>;
+}
+
+const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
+const POLL = { atLeastMs: 1, atMostMs: 60_000 };
+const GRACE = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
+const MOST_AT_ONCE = 10_000;
+/** How often jobs that were kept long enough are taken away, and when more are left. */
+const [PRUNE_EVERY_MS, PRUNE_AGAIN_MS] = [60_000, 200];
+/** A cancelled run learns of it with a beat. */
+const LONGEST_BEAT_MS = 2_000;
+
+/** `E_INVALID_ARGUMENT` naming the option. */
+export function startWorker(
+  kernel: Kernel,
+  scripts: Scripts,
+  kinds: ReadonlyMap<string, Kind>,
+  options: WorkerOptions,
+): Worker {
+  const { concurrency = 4, node = hostname(), onError = () => undefined } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
+    throw invalidArgument("concurrency", `a whole number from 1 to ${MOST_AT_ONCE}`);
+  const leaseMs = parseDuration(options.lease ?? 30_000, "lease", LEASE);
+  const pollMs = parseDuration(options.poll ?? 100, "poll", POLL);
+  const beatMs = Math.min(LONGEST_BEAT_MS, leaseMs / 4);
+  const name = newWorkerName(node);
+  const labels = [...(options.has ?? []), ...(options.commands ? [COMMANDS] : [])];
+  const inHand = new Set<RunInHand>();
+  const stopping = new AbortController();
+  const { requester: party } = kernel;
+  /** A turn under way, however it is taken, and what it brings. There is one at a time, so that room is given away once. */
+  let turning: Promise<Turn | null> | null = null;
+  let turnedAt = Number.NEGATIVE_INFINITY;
+  let isBehind = false;
+  /** Somebody added a job, or a run was settled, since the last turn began. */
+  let isWoken = false;
+
+  const nextTurn = (room: number): Ride => {
+    const askedAt = performance.now();
+    let resolve: (taken: Turn | null) => void = () => undefined;
+    turning = new Promise((each) => {
+      resolve = each;
+    });
+    isWoken = false;
+    const has = [...[...kinds.keys()].map(kindLabel), ...labels];
+    return {
+      turn: {
+        worker: name,
+        node,
+        has,
+        concurrency,
+        room,
+        leaseMs,
+        inHand: [...inHand].map(({ run }) => run.job.id),
+        party,
+        newToken: newLeaseToken,
+      },
+      over(taken) {
+        turning = null;
+        for (const run of taken?.runs ?? []) {
+          const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
+          inHand.add(each);
+          void each.over.then(() => {
+            inHand.delete(each);
+            if (isWoken) wake();
+          });
+        }
+        if (taken === null) isWoken = true;
+        else [turnedAt, isBehind] = [askedAt, taken.isBehind];
+        resolve(taken);
+      },
+    };
+  };
+
+  /** Also with no room it keeps house and is seen to be there. One that rides along counts. */
+  const takeTurn = async (): Promise<void> => {
+    while (turning !== null) if ((await turning) !== null) return;
+    const { turn: of, over } = nextTurn(concurrency - inHand.size);
+    const taken = scripts.run(() => turn(of), { durable: false });
+    await taken.then(over, () => over(null));
+    await taken;
+  };
+
+  const settler = new Settler(scripts, party, {
+    next: (settling) =>
+      turning !== null || stopping.signal.aborted ? null : nextTurn(concurrency - inHand.size + settling),
+    missed: () => look(),
+  });
+  const keeper = new Keeper(onError);
+  const hands = { kernel, scripts, settler, keeper };
+
+  const keep = async (): Promise<void> => {
+    const all = [...inHand];
+    const askedAt = performance.now();
+    const beats = all.map(({ run, progress }) => ({
+      job: run.job.id,
+      fence: run.fence,
+      ...(progress === undefined ? {} : { progress }),
+    }));
+    const pulses = all.length === 0 ? [] : await scripts.run(() => beat(beats), { durable: false });
+    for (const [at, each] of all.entries()) {
+      const pulse = pulses[at];
+      if (pulse === "lost") each.lose();
+      else each.kept(askedAt, beats[at]?.progress);
+      if (pulse === "cancelling") each.ended.abort(new Cancelled(`job ${each.run.job.id} was cancelled`));
+    }
+  };
+
+  let wake: () => void = () => undefined;
+  const look = (): void => {
+    isWoken = true;
+    wake();
+  };
+  const listening = scripts.listen(look);
+
+  let isBeating = false;
+  const beats = setInterval(() => {
+    for (const each of inHand) if (each.isLapsed) each.lose();
+    if (isBeating) return;
+    isBeating = true;
+    void keep()
+      .catch(onError)
+      .finally(() => {
+        isBeating = false;
+      });
+  }, beatMs);
+
+  /** `stop` wakes it too. Not by a signal made of two: in Node 20 each of those leaves something behind in both. */
+  const pause = async (ms: number): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    const enough = new AbortController();
+    wake = () => enough.abort();
+    await sleep(ms, enough.signal).catch(() => undefined);
+    wake = () => undefined;
+  };
+
+  /** How long until it is to take a turn by itself. */
+  const dueMs = (): number => {
+    const isFull = inHand.size >= concurrency;
+    if (!isFull && (isWoken || isBehind)) return 0;
+    return turnedAt + (isFull ? beatMs : pollMs) - performance.now();
+  };
+
+  let isFirst = true;
+  const calendar = new CautiousCalendar();
+  let believedMs = 0;
+  let isMoreOld = false;
+  let pruneAt = 0;
+  const keepHouse = async (): Promise<void> => {
+    if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
+    isFirst = false;
+    if (performance.now() < pruneAt) return;
+    if (!isMoreOld) {
+      const { wallMs, lastEndMs } = await scripts.run(lookAtCalendar, { durable: false });
+      believedMs = calendar.look(wallMs, lastEndMs, kernel.clock().bootMs);
+    }
+    isMoreOld = await scripts.run(() => prune(party, believedMs), { durable: false });
+    pruneAt = performance.now() + (isMoreOld ? PRUNE_AGAIN_MS : PRUNE_EVERY_MS);
+  };
+
+  /** What fails is tried again after a pause; nothing but `stop` ends it. */
+  const takeTurns = async (): Promise<void> => {
+    while (!stopping.signal.aborted)
+      try {
+        await keepHouse();
+        const waitMs = dueMs();
+        // Runs that end meanwhile may change when it is due.
+        if (waitMs > 0) await pause(Math.min(waitMs, pollMs));
+        else await takeTurn();
+      } catch (error) {
+        onError(error);
+        await sleep(Math.max(pollMs, 500), stopping.signal).catch(() => undefined);
+      }
+  };
+  const loop = takeTurns();
+
+  return {
+    name,
+    get running() {
+      return inHand.size;
+    },
+    async stop({ grace } = {}) {
+      const graceMs = grace === undefined ? undefined : parseDuration(grace, "grace", GRACE);
+      stopping.abort();
+      wake();
+      await loop;
+      // One that was under way may have brought more.
+      await turning;
+      const late = graceMs === undefined ? undefined : setTimeout(() => handBack(inHand), graceMs);
+      await Promise.all([...inHand].map((each) => each.over));
+      clearTimeout(late);
+      clearInterval(beats);
+      keeper.close();
+      listening[Symbol.dispose]();
+      await scripts.run(() => signOff(name), { durable: false }).catch(onError);
+    },
+  };
+}
+
+function handBack(inHand: ReadonlySet<RunInHand>): void {
+  for (const each of inHand) each.ended.abort(new HandedBack("the worker stops"));
+}

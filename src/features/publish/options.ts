@@ -1,0 +1,46 @@
+/** What a publish may be told, what it tells meanwhile, and what it answers. */
+import type { Duration } from "../../base/duration.js";
+import type { ManifestRecord } from "../../lock/manifest.js";
+
+export interface PublishProgress {
+  readonly phase: "staging" | "sealing" | "committing" | "cleaning";
+  /** Files and bytes so far: written with `stage.write`, then hashed and synced. */
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface PublishOptions {
+  /** Of a lease with several keys, the one to publish under. Default: the first. */
+  readonly key?: string;
+  readonly onProgress?: (progress: PublishProgress) => void;
+  /** How long to wait for the lock, and its lease, when `publish` takes it. */
+  readonly wait?: Duration;
+  readonly ttl?: Duration;
+  readonly signal?: AbortSignal;
+  /** A workspace whose store is kept elsewhere: neither it nor a folder around it is replaced. */
+  readonly workspace?: string;
+  /** @internal What made it. */
+  readonly op?: string;
+  /** @internal Looks once more after everything is staged; throws to publish nothing. */
+  readonly beforeCommit?: () => Promise<void>;
+  /** @internal The same, under the guard: quick and synchronous. */
+  readonly underGuard?: () => void;
+}
+
+export interface PublishResult {
+  readonly manifest: ManifestRecord;
+  /** There was something before. */
+  readonly replaced: boolean;
+}
+
+export type Tell = (change: Partial<PublishProgress>) => void;
+
+/** Tells of progress; a listener that throws is its own business. */
+export function reporter(onProgress: ((progress: PublishProgress) => void) | undefined): Tell {
+  let last: PublishProgress = { phase: "staging", files: 0, bytes: 0 };
+  return (change) => {
+    if (onProgress === undefined) return;
+    last = { ...last, ...change };
+    onProgress(last);
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * Who may change a worktree. In an exclusive one whoever holds `worktree:NAME`: the caller, who shows the lease, or the
+ * verb itself, which takes the lock when it is free and gives it back. In a shared one nobody needs it to take a snapshot;
+ * only the moment of publishing is serialised, by `snapshot:NAME`.
+ */
+
+import type { Duration } from "../../base/duration.js";
+import { HoldfastError } from "../../base/errors.js";
+import type { Holdfast } from "../../client/holdfast.js";
+import { kernelOf } from "../../client/kernel.js";
+import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
+import type { Lease } from "../../client/lease/lease.js";
+import { restoreKey, worktreeKey } from "./layout.js";
+import type { WorktreeRecord } from "./registry.js";
+import type { Committer } from "./snapshot/take-snapshot.js";
+
+/** How a caller shows that it may write. */
+export interface Presenting {
+  /** A write lease on `worktree:NAME` in this process. */
+  readonly lease?: Lease;
+  /** Or the lease token of one taken elsewhere. */
+  readonly token?: string;
+  /** How long to wait for the lock when none is shown. Default: not at all. */
+  readonly wait?: Duration;
+}
+
+export interface Right extends Committer {
+  readonly token: string;
+}
+
+const PUBLISH_WAIT = "60s";
+
+/** `E_LOCK_CONFLICT` when somebody else holds it, `E_LOCK_NOT_HELD` when what is shown does not. */
+export async function withRight<T>(
+  holdfast: Holdfast,
+  { worktree_id: name }: Pick<WorktreeRecord, "worktree_id">,
+  { lease, token, wait = 0 }: Presenting,
+  work: (right: Right) => Promise<T>,
+): Promise<T> {
+  const key = worktreeKey(name);
+  if (lease !== undefined) {
+    if (!lease.keys.includes(key)) throw notThis(key, lease.keys);
+    await lease.verify();
+    return work(rightOf(holdfast, key, lease, lease.fencingTokens[lease.keys.indexOf(key)] ?? null, lease.token));
+  }
+  if (token !== undefined) {
+    const borrowed = await holdfast.borrow(key, token);
+    await borrowed.verify();
+    return work(rightOf(holdfast, key, borrowed, borrowed.fencingTokens[0] ?? null, token));
+  }
+  return holdfast.withLock(key, { wait }, (own) => work(rightOf(holdfast, key, own, own.fencingToken, own.token)));
+}
+
+/** Publishing from a shared worktree. */
+export function sharedCommitter(
+  holdfast: Holdfast,
+  { worktree_id: name }: Pick<WorktreeRecord, "worktree_id">,
+): Committer {
+  const key = `snapshot:${name}`;
+  return {
+    fencingToken: null,
+    commit: (write, event, details) =>
+      holdfast.withLock(key, { wait: PUBLISH_WAIT }, (lease) => commitTold(lease, write, event, details)),
+    hasTold: (id) => hasTold(holdfast, key, id),
+  };
+}
+
+const FAR_BACK = 50_000;
+
+async function hasTold({ audit }: Holdfast, resource: string, snapshotId: string): Promise<boolean> {
+  const entries = await audit.recent({ resource, event: "snapshot", limit: FAR_BACK });
+  return entries.some(({ details }) => details.snapshot_id === snapshotId);
+}
+
+/** Whether the restore in place of this id is on record, on the worktree's key or below it. */
+export async function hasToldRestore({ audit }: Holdfast, name: string, restoreId: string): Promise<boolean> {
+  for (const resource of [worktreeKey(name), restoreKey(name)]) {
+    const entries = await audit.recent({ resource, event: "restore", limit: FAR_BACK });
+    if (entries.some(({ details }) => details.restore_id === restoreId)) return true;
+  }
+  return false;
+}
+
+/** A step under the guard of this lease, with an entry in the audit chain by the same step when an event is named. */
+export function commitTold<T>(
+  lease: Lease | BorrowedLease,
+  write: () => T,
+  event: "snapshot" | "restore" | null,
+  details: Record<string, unknown>,
+): Promise<T> {
+  const note = event === null ? undefined : { event, details };
+  return lease.through(() => kernelOf(lease).commit(lease.refs, write, note));
+}
+
+function rightOf(
+  holdfast: Holdfast,
+  key: string,
+  lease: Lease | BorrowedLease,
+  fencingToken: number | null,
+  token: string,
+): Right {
+  return {
+    fencingToken,
+    token,
+    commit: (write, event, details) => commitTold(lease, write, event, details),
+    hasTold: (id) => hasTold(holdfast, key, id),
+  };
+}
+
+function notThis(key: string, keys: readonly string[]): HoldfastError {
+  return new HoldfastError("E_LOCK_NOT_HELD", `the lease that was shown is on ${keys.join(", ")}, not on ${key}`, {
+    details: { resource: key },
+  });
+}

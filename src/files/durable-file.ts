@@ -1,0 +1,79 @@
+/** Files that appear or change in one step and, when asked, are on the disk before anybody is told. */
+
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { ioError } from "../base/errors.js";
+
+/** Writes everything or throws: a short write is gone on with, and an error of the disk is never taken for success. */
+export function writeFully(fd: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+}
+
+/**
+ * Replaces the file by a new one of this content: whoever opens it sees the old one or the new one. Only one at a time may
+ * do so; what a crash leaves is `<path>.new`, which the next one writes over.
+ */
+export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
+  const fresh = `${path}.new`;
+  try {
+    const fd = openSync(fresh, "w", 0o644);
+    try {
+      writeFully(fd, bytes, 0);
+      // mutant: durable-content: if (durable) fsyncSync(fd); →
+      if (durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(fresh, path);
+    // mutant: durable-name: if (durable) syncFolder(dirname(path)); → void dirname;
+    if (durable) syncFolder(dirname(path));
+  } catch (error) {
+    removeQuietly(fresh);
+    throw ioError(error, "replace", path);
+  }
+}
+
+/** A file that was not there, its content on the disk; its name is as safe as the folder is. `EEXIST` as the system says it. */
+export function createSynced(path: string, bytes: Buffer, mode: number): void {
+  const fd = openSync(path, "wx", mode);
+  try {
+    writeFully(fd, bytes, 0);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Makes the names in a folder survive a power cut. */
+export function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether the path still names this open file. Counting its links is not enough: a backup may have linked it elsewhere. */
+export function isNamed(fd: number, path: string): boolean {
+  const named = statSync(path, { throwIfNoEntry: false });
+  const { ino, dev } = fstatSync(fd);
+  return named !== undefined && named.ino === ino && named.dev === dev;
+}
+
+/** Removes a file that may be gone already; any other failure is thrown. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw ioError(error, "remove", path);
+  }
+}
+
+export function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It was not there, which is all that was wanted.
+  }
+}

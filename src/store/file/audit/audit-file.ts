@@ -1,0 +1,110 @@
+/** One chain of audit entries: a file of JSON lines that only grows. Where it ends is decided by the tree's own record. */
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { ioError } from "../../../base/errors.js";
+import { isNamed, writeFully } from "../../../files/durable-file.js";
+import { type FolderNames, KnownName } from "../../../files/folder-names.js";
+
+const CHUNK = 64 * 1024;
+const NEWLINE = 0x0a;
+const NOT_THERE = new Set(["ENOENT", "ENOTDIR"]);
+
+export interface AuditLine {
+  readonly text: string;
+  /** Where the next line begins. */
+  readonly end: number;
+}
+
+export class AuditFile {
+  readonly path: string;
+  readonly #name: KnownName;
+  #fd = -1;
+
+  /** The names of its folder are looked at by somebody else. */
+  constructor(path: string, names: FolderNames) {
+    this.path = path;
+    this.#name = new KnownName(names);
+  }
+
+  /** Looks again whether the path still names this file, where a name there was changed. */
+  size(): number {
+    return this.#coded("look at", () => {
+      if (this.#fd >= 0 && !this.#name.holds && !isNamed(this.#fd, this.path)) this.close();
+      const { size } = fstatSync(this.#open());
+      this.#name.note();
+      return size;
+    });
+  }
+
+  isOlderThan(wallMs: number): boolean {
+    return this.#coded("look at", () => fstatSync(this.#open()).mtimeMs < wallMs);
+  }
+
+  append(entries: Buffer, at: number): void {
+    this.#coded("append to", () => writeFully(this.#open(), entries, at));
+  }
+
+  truncate(to: number): void {
+    this.#coded("shorten", () => ftruncateSync(this.#open(), to));
+  }
+
+  sync(): void {
+    this.#coded("sync", () => fsyncSync(this.#open()));
+  }
+
+  #coded<T>(doing: string, action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw ioError(error, doing, this.path);
+    }
+  }
+
+  /** Complete lines between two positions. Opens the file for itself, so that reading creates nothing. */
+  static *lines(path: string, from: number, to: number): Generator<AuditLine> {
+    let fd: number;
+    try {
+      fd = openSync(path, "r");
+    } catch (error) {
+      if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return;
+      throw ioError(error, "read", path);
+    }
+    try {
+      const chunk = Buffer.allocUnsafe(CHUNK);
+      let rest = Buffer.alloc(0);
+      for (let at = from; at < to; ) {
+        const length = readSync(fd, chunk, 0, Math.min(CHUNK, to - at), at);
+        if (length === 0) return;
+        at += length;
+        let text = Buffer.concat([rest, chunk.subarray(0, length)]);
+        let end = at - text.length;
+        for (let cut = text.indexOf(NEWLINE); cut >= 0; cut = text.indexOf(NEWLINE)) {
+          end += cut + 1;
+          yield { text: text.toString("utf8", 0, cut), end };
+          text = text.subarray(cut + 1);
+        }
+        rest = Buffer.from(text);
+      }
+    } catch (error) {
+      throw ioError(error, "read", path);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #open(): number {
+    if (this.#fd < 0) {
+      try {
+        closeSync(openSync(this.path, "a+"));
+        this.#fd = openSync(this.path, "r+");
+      } catch (error) {
+        throw ioError(error, "open", this.path);
+      }
+    }
+    return this.#fd;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Manifests as files, those of one target together:
+ *
+ *   manifests/<target>/<id>.json           the manifest; <target> is a hash of the target's path
+ *   manifests/<target>/<id>.files.jsonl    its files, one a line, in the order they were found
+ *   manifests/guard                        kernel-locked while somebody looks at the manifests of a target to change them
+ *   locks/<tree>/publishing/<id>           there while it is pending: says which <target> it is under
+ *
+ * A change of a manifest is part of a step on its tree: tree.json announces it (`manifests`), then the files here follow.
+ * A crash between leaves it announced, and whoever takes the guard of the tree next writes it again.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { HoldfastError, ioError } from "../../../base/errors.js";
+import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
+import {
+  byAge,
+  fromManifestRecord,
+  type Manifest,
+  type ManifestFile,
+  type ManifestRecord,
+} from "../../../lock/manifest.js";
+import type { ManifestPage } from "../../contract.js";
+
+const READ_BYTES = 65_536;
+
+export class ManifestFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Carries out one announced change, again and again if need be. */
+  write(record: ManifestRecord, publishing: string): void {
+    const folder = this.#folderOf(record.target);
+    try {
+      makeFolder(publishing);
+      makeFolder(folder);
+    } catch (error) {
+      throw ioError(error, "create", folder);
+    }
+    replaceFile(join(folder, `${record.id}.json`), Buffer.from(`${JSON.stringify(record)}\n`), true);
+    const pointer = join(publishing, record.id);
+    if (record.state !== "pending") removeQuietly(pointer);
+    else replaceFile(pointer, Buffer.from(`${JSON.stringify({ target: record.target })}\n`), true);
+  }
+
+  drop({ target, id }: Manifest): void {
+    const folder = this.#folderOf(target);
+    for (const name of [`${id}.files.jsonl`, `${id}.json`]) removeQuietly(join(folder, name));
+  }
+
+  addFiles({ target, id }: Manifest, files: readonly ManifestFile[], durable: boolean): void {
+    const path = join(this.#folderOf(target), `${id}.files.jsonl`);
+    try {
+      const fd = openSync(path, "a", 0o644);
+      try {
+        const lines = Buffer.from(files.map((file) => `${JSON.stringify(file)}\n`).join(""));
+        const size = statSync(path).size;
+        writeFully(fd, lines, size);
+        if (durable) fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+    } catch (error) {
+      throw ioError(error, "write", path);
+    }
+  }
+
+  /** Those whose pointers are in this folder of a tree. */
+  pending(publishing: string): Manifest[] {
+    return namesIn(publishing).flatMap((id) => {
+      if (id.endsWith(".new")) return [];
+      const { target } = readJson<{ target: string }>(join(publishing, id)) ?? { target: "" };
+      const manifest = this.#read(join(this.#folderOf(target), `${id}.json`));
+      return manifest?.state === "pending" ? [manifest] : [];
+    });
+  }
+
+  of(target: string): Manifest[] {
+    return this.#in(this.#folderOf(target)).sort(byAge);
+  }
+
+  page({ target, state, after, limit }: ManifestPage): Manifest[] {
+    const folders =
+      target === null ? namesIn(this.#folder).map((name) => join(this.#folder, name)) : [this.#folderOf(target)];
+    return folders
+      .flatMap((folder) => this.#in(folder))
+      .filter((each) => (state === null || each.state === state) && (after === null || byAge(each, after) > 0))
+      .sort(byAge)
+      .slice(0, limit);
+  }
+
+  files({ target, id }: Manifest, after: string | null, limit: number): ManifestFile[] {
+    const found: ManifestFile[] = [];
+    let isBehind = after === null;
+    for (const line of linesOf(join(this.#folderOf(target), `${id}.files.jsonl`))) {
+      const file = JSON.parse(line) as ManifestFile;
+      if (isBehind) found.push(file);
+      else isBehind = file.path === after;
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
+  #in(folder: string): Manifest[] {
+    return namesIn(folder)
+      .filter((name) => name.endsWith(".json"))
+      .flatMap((name) => this.#read(join(folder, name)) ?? []);
+  }
+
+  #read(path: string): Manifest | null {
+    const record = readJson<ManifestRecord>(path);
+    return record === null ? null : fromManifestRecord(record);
+  }
+
+  #folderOf(target: string): string {
+    return join(this.#folder, createHash("sha256").update(target).digest("hex").slice(0, 32));
+  }
+}
+
+/** With its name, and that of a folder above it, on the disk. */
+function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first !== undefined) {
+    syncFolder(join(path, ".."));
+    syncFolder(join(first, ".."));
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw ioError(error, "list", folder);
+  }
+}
+
+/** Null when it is not there. `E_STORE_CORRUPT` when it makes no sense. */
+function readJson<T>(path: string): T | null {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw ioError(error, "read", path);
+  }
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
+  }
+}
+
+/** Whole lines only: one that a crash cut short was never counted. */
+function* linesOf(path: string): Generator<string> {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw ioError(error, "read", path);
+  }
+  try {
+    const bytes = Buffer.alloc(READ_BYTES);
+    let rest = Buffer.alloc(0);
+    for (let length = readSync(fd, bytes); length > 0; length = readSync(fd, bytes)) {
+      rest = Buffer.concat([rest, bytes.subarray(0, length)]);
+      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+        yield rest.toString("utf8", 0, end);
+        rest = rest.subarray(end + 1);
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}

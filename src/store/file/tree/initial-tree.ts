@@ -1,0 +1,121 @@
+/**
+ * What a tree begins with where its record cannot be gone on from: there is none, because it is new or lost it, or the
+ * machine was restarted, and all that was not synced may be older than it was.
+ */
+
+import { HoldfastError } from "../../../base/errors.js";
+import type { AuditDraft, AuditEntry } from "../../../lock/audit.js";
+import type { Key } from "../../../lock/key.js";
+import type { Instant } from "../../../lock/time.js";
+import type { AuditFile } from "../audit/audit-file.js";
+import { type ChainStory, endAfterRestart, readStory } from "../audit/read-chain.js";
+import type { FenceFloor } from "./fence-floor.js";
+import type { NodeFiles } from "./node-files.js";
+import { TREE_VERSION, type TreeRecord } from "./tree-record.js";
+
+/** Numbers that a new tree begins with: they lie under the floor of the store. */
+const FIRST_BLOCK = 1_000;
+/** Numbers reserved by one write that reaches the disk: a tree that has used up its first ones will want many. */
+export const FENCE_BLOCK = 10_000;
+
+/** What is left of a tree beside its record. */
+export interface TreeRemains {
+  /** Of the record. */
+  readonly path: string;
+  readonly audit: AuditFile;
+  readonly nodes: NodeFiles;
+  readonly floor: FenceFloor;
+  readonly fenceReserved: number | undefined;
+  readonly publishes: boolean;
+}
+
+export interface Beginning {
+  readonly record: TreeRecord;
+  /** The entry that says that the chain was mended. */
+  readonly mended: AuditDraft | null;
+}
+
+export function bootedAt(now: Instant): number {
+  return now.wallMs - now.bootMs;
+}
+
+/** The tree with its chain as it was found, and nothing held but what files of keys below say. */
+export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning {
+  const { path, audit, nodes, floor, fenceReserved } = remains;
+  const story = readStory(audit.path, audit.size());
+  const isLost = story.end.seq > 0;
+  // mutant: file-forgotten-record: (isLost && !audit.isOlderThan(bootedAt(now))) → (isLost && audit.isOlderThan(0))
+  if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
+  const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
+  const record: TreeRecord = {
+    schema_version: TREE_VERSION,
+    tree,
+    boot_id: now.bootId,
+    fence: start,
+    fence_reserved: fenceReserved ?? (story.highestToken > 0 ? start : start + FIRST_BLOCK),
+    audit: story.end,
+    below: nodes.count(bootedAt(now)),
+    waiting: false,
+    grants: [],
+    ...(remains.publishes ? { publishes: true as const } : {}),
+  };
+  return { record, mended: isLost ? repairNote(tree, now, "the record of the tree was lost", 0) : null };
+}
+
+/**
+ * The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. `wasTorn` when
+ * not all of the record could be used.
+ */
+export function restarted(
+  record: TreeRecord,
+  { audit, nodes, fenceReserved = 0 }: TreeRemains,
+  now: Instant,
+  wasTorn: boolean,
+): Beginning {
+  // mutant: file-fence-restart: record.fence_reserved, fenceReserved); → fenceReserved < 0 ? fenceReserved : 0);
+  const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);
+  const end = endAfterRestart(audit.path, record.audit);
+  const below = nodes.count(bootedAt(now));
+  const isMended = wasTorn || end.hash !== record.audit.hash;
+  const reason = wasTorn
+    ? "the machine restarted while the record of the tree was written"
+    : "the machine restarted before these entries reached the disk";
+  return {
+    record: { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below },
+    mended: isMended ? repairNote(record.tree, now, reason, record.audit.seq - end.seq) : null,
+  };
+}
+
+/**
+ * What the audit calls held must be on record. Only a restart may take a record away: then whatever it held is over,
+ * for a record that must outlive the machine is never written so that it can be lost. Call it when there was none since
+ * the last entry. `E_STORE_CORRUPT`
+ */
+function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFiles, path: string): void {
+  const isOnRecord = ({ resource, lock_id }: AuditEntry): boolean =>
+    resource !== tree && nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
+  const forgotten = live.find((entry) => !isOnRecord(entry));
+  if (forgotten === undefined) return;
+  throw new HoldfastError(
+    "E_STORE_CORRUPT",
+    `${path} is gone, and with it the record of what ${forgotten.owner} holds on ${forgotten.resource}`,
+    {
+      details: { path, resource: forgotten.resource, lock_id: forgotten.lock_id },
+      next: ["Put the file back from a copy; or end everything that uses this tree, then move its folder away."],
+    },
+  );
+}
+
+/** The entry that says that the chain was mended. */
+function repairNote(tree: Key, now: Instant, reason: string, lost: number): AuditDraft {
+  return {
+    at: now.wallMs,
+    event: "chain_repaired",
+    resource: tree,
+    owner: "service:holdfast",
+    holderId: "",
+    fencingToken: null,
+    lockId: null,
+    details: { reason, lost },
+  };
+}

@@ -1,0 +1,211 @@
+/** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
+
+import { sleep } from "../../base/sleep.js";
+import type { Ticket } from "../../lock/grant.js";
+import { type Key, treeOf, treesOf } from "../../lock/key.js";
+import type { Manifest } from "../../lock/manifest.js";
+import { createNodeOrder } from "../../lock/order.js";
+import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "../contract.js";
+import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
+import { acquire } from "../operations/acquire.js";
+import { clearUnreadable, dropStaleTickets } from "../operations/clear.js";
+import { entryFor, type OperationContext } from "../operations/context.js";
+import { downgrade, upgrade } from "../operations/convert.js";
+import { end } from "../operations/end.js";
+import { requireFree } from "../operations/free.js";
+import { leave } from "../operations/leave.js";
+import { requireWriter, requireWriters } from "../operations/live-grant.js";
+import { refuse } from "../operations/refuse.js";
+import { release } from "../operations/release.js";
+import { renew, resume } from "../operations/renew.js";
+import { settleBefore } from "../operations/settle.js";
+import { verify } from "../operations/verify.js";
+import { createManifests } from "../publish/manifests.js";
+import { runAtOnce } from "../run-at-once.js";
+import { createScripts } from "./run-scripts.js";
+import { inOrder } from "./stable-order.js";
+import type { Surroundings } from "./surroundings.js";
+import { once } from "./unique-grants.js";
+import { wholeChanges } from "./whole-changes.js";
+
+/**
+ * A woken process is mostly put on the processor of the one that woke it, even where another is idle, and waits there until
+ * that one has nothing to do. So whoever releases to a waiter rests for a moment first, the shortest that a timer can make.
+ */
+const STEP_ASIDE_MS = 1;
+
+type Located = { readonly resource: Key };
+
+/** How a step is made. */
+interface Manner {
+  /** Set where the step may grant something, to whomever: what a publish left there is settled first, in the same step. */
+  readonly party?: Party | null;
+  /** What it grants, when that is more or less than what it adds. */
+  readonly granted?: (changes: Changes) => readonly Located[];
+  /** Rests after waking another process. */
+  readonly stepsAside?: boolean;
+}
+
+const NOBODY: readonly Ticket[] = [];
+const NOTHING: readonly never[] = [];
+const added = ({ adds }: Changes): readonly Located[] => adds ?? NOTHING;
+
+export function createLocalStore(ledger: Ledger, surroundings: Surroundings): Store {
+  const { settings } = ledger;
+  const context: OperationContext = {
+    settings,
+    order: createNodeOrder(settings.levels),
+    witness: surroundings.witness,
+  };
+  const { wakeUps } = surroundings;
+  const manifests = createManifests(ledger);
+
+  async function transact<T>(
+    about: readonly Located[],
+    body: (view: LedgerView) => Outcome<T>,
+    { party = null, granted = added, stepsAside = false }: Manner = {},
+  ): Promise<T> {
+    let wake: readonly Ticket[] = NOBODY;
+    let settled: readonly Manifest[] = NOTHING;
+    let hasWoken = false;
+    const tell = (tickets: readonly Ticket[]): void => {
+      for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
+    };
+    const result = await ledger.transact(treesOf(about), (view) => {
+      const { result: answer, changes: asked } = body(view);
+      settled = NOTHING;
+      if (asked === null) return { result: answer, changes: null, whenMade: undefined };
+      let changes = wholeChanges(asked);
+      const { heirs = NOBODY } = changes;
+      wake = changes.wake ?? NOBODY;
+      if (party !== null) {
+        const keys = granted(changes).map(({ resource }) => resource);
+        // mutant: publish-settle: (view, changes, keys, party) → (view, changes, keys.slice(0, 0), party)
+        const left = settleBefore(view, changes, keys, party);
+        changes = left.changes;
+        settled = left.settled;
+      }
+      // mutant: heirs-told: () => tell(heirs) → () => undefined
+      return { result: answer, changes, whenMade: heirs.length === 0 ? undefined : () => tell(heirs) };
+    });
+    tell(wake);
+    manifests.sweep(settled);
+    if (hasWoken && stepsAside) await sleep(STEP_ASIDE_MS);
+    return result;
+  }
+
+  const locks: Locks = {
+    acquire: (request) => transact(request.wants, (view) => acquire(view, request, context), { party: request.party }),
+    upgrade: (request) =>
+      transact([request.grant], (view) => upgrade(view, request, context), {
+        party: request.party,
+        granted: ({ updates = [], adds = [] }) => [...updates, ...adds],
+      }),
+    downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context), { party }),
+    renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
+    resume: (grants, tokenHash, party) =>
+      transact(grants, (view) => resume(view, once(grants), tokenHash, party), { party }),
+    release: (grants, party) =>
+      transact(grants, (view) => release(view, once(grants), party, context), { party, stepsAside: true }),
+    leave: (ticketId, wants, party, report) =>
+      transact(wants, (view) => leave(view, ticketId, wants, party, report, context), { party }),
+    handed: (resource, tokenHash) => ledger.held(resource, tokenHash),
+    refuse: (resource, party, reasons) => transact([{ resource }], (view) => refuse(view, resource, party, reasons)),
+    end: (request) => transact([request], (view) => end(view, request, context), { party: request.party }),
+  };
+
+  const fence: Fence = {
+    verify: (resource, fencingToken) => transact([{ resource }], (view) => verify(view, resource, fencingToken)),
+    commit: (grants, write, tale) =>
+      transact(grants, (view) => {
+        requireWriters(view, grants);
+        return { result: runAtOnce(write), changes: tale === undefined ? null : told(view, grants, tale) };
+      }),
+    commitFree: (resources, write) =>
+      transact(
+        resources.map((resource) => ({ resource })),
+        (view) => {
+          // mutant: board-free-check: for (const resource of resources) requireFree(view, resource, context); →
+          for (const resource of resources) requireFree(view, resource, context);
+          return { result: runAtOnce(write), changes: null };
+        },
+      ),
+  };
+
+  return {
+    url: ledger.url,
+    settings,
+    abilities: {
+      handsOver: true,
+      commitsFree: true,
+      clearsUnreadable: true,
+      commandsInherit: surroundings.commandsInherit,
+    },
+    locks,
+    fence,
+    transactions: createTransactions(ledger),
+    scripts: createScripts(ledger, context, { wake: (ticket) => wakeUps.wake(ticket), sweep: manifests.sweep }),
+    reader: createReader(ledger),
+    upkeep: {
+      clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
+      dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
+    },
+    namedLeases: null,
+    wakeUps,
+    manifests,
+    prove: (nonce, about) => surroundings.prove(nonce, about),
+    proveForCommand: (nonce, about) => surroundings.proveForCommand(nonce, about),
+    async close(leavesGrants = false) {
+      await manifests.close();
+      ledger.close();
+      surroundings.close(leavesGrants);
+    },
+  };
+}
+
+function createTransactions({ callerRows }: Ledger): Transactions | null {
+  if (callerRows === null) return null;
+  return {
+    write: (grants, body, limitMs) =>
+      callerRows.write(
+        treesOf(grants),
+        // mutant: transaction-check: (view) => requireWriters(view, grants), → () => undefined,
+        (view) => requireWriters(view, grants),
+        (sql) => runAtOnce(body, sql),
+        limitMs,
+      ),
+    read: (body, snapshot, limitMs) => callerRows.read((sql) => runAtOnce(body, sql), snapshot, limitMs),
+  };
+}
+
+function told(view: LedgerView, grants: readonly GrantRef[], { event, party, details }: CommitTale): Changes {
+  const audit = grants.map((grant) => entryFor(view, event, requireWriter(view, grant), party, details));
+  return { audit, durable: true };
+}
+
+export function createReader({ records, settings }: Pick<Ledger, "records" | "settings">): Reader {
+  return {
+    async inspect(resource) {
+      const { grants, line, unreadable } = inOrder(records.near(resource));
+      return {
+        resource,
+        grants,
+        waiters: [...line],
+        unreadable,
+        fencingToken: records.lastFence(treeOf(resource)),
+        settings,
+      };
+    },
+    list: async (page) => records.list(page),
+    waiting: async (limit) => records.waiting(limit),
+    audit: async (page) => records.audit(page),
+    auditHeads: async () => records.heads(),
+    async verifyAudit(tree) {
+      const trees = tree === null ? [...records.heads().keys()] : [tree];
+      const checked = trees.map((each) => records.checkChain(each));
+      const bad = checked.flatMap((check) => (check.bad === null ? [] : [check.bad]));
+      const entries = checked.reduce((sum, check) => sum + check.entries, 0);
+      return { ok: bad.length === 0, chains: trees.length, entries, bad };
+    },
+  };
+}

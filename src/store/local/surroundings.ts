@@ -1,0 +1,70 @@
+/**
+ * What a store on one machine needs of its surroundings: how to tell whether a holder lives, and how to wake a waiter.
+ * File and SQLite share one way (a folder of proof files), memory has its own.
+ */
+import { type Proof, seenAt, type Ticket } from "../../lock/grant.js";
+import type { Life, Witness } from "../../lock/profile.js";
+import type { Settings } from "../../lock/settings.js";
+import { openInheritableProof } from "../../platform/inheritable-proof.js";
+import { KnownProofs, type ProofFile } from "../../platform/known-proofs.js";
+import { lifeBehind } from "../../platform/liveness.js";
+import { openProofOfLife, type ProofOfLife, sweepProofs } from "../../platform/proof-of-life.js";
+import type { CommandProof, WakeUps } from "../contract.js";
+import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
+
+export interface Waker extends WakeUps {
+  /** True when that woke another process. */
+  wake(ticket: Ticket): boolean;
+  close(): void;
+}
+
+export interface Surroundings {
+  readonly witness: Witness;
+  readonly wakeUps: Waker;
+  prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
+  /** As in `Abilities`. */
+  readonly commandsInherit: boolean;
+  proveForCommand(nonce: string, about: Readonly<Record<string, unknown>>): CommandProof;
+  close(keepsProofs: boolean): void;
+}
+
+/**
+ * A proof of death is kept until every lease its process can have had is over; then it proves nothing that time does not.
+ * Only under the profile `strict` does it stay for good.
+ */
+const OLD_PROOF_MS = 25 * 3_600_000;
+
+/** Surroundings of the stores whose clients are processes of one machine. `hasActiveJob` is asked inside steps. */
+export function openProofFolder(
+  dir: string,
+  settings: Settings,
+  hasActiveJob: Witness["hasActiveJob"] = () => false,
+): Surroundings {
+  if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
+  const proofs = new Map<string, ProofOfLife>();
+  const others = new KnownProofs(dir);
+  const wakeUps = createProofFileWakeUps(dir, others);
+  const probe = (nonce: string, proof: ProofFile): Life => (proofs.has(nonce) ? "alive" : others.life(nonce, proof));
+  return {
+    witness: { life: (of) => lifeBehind(of, seenAt(of), probe), hasActiveJob },
+    wakeUps,
+    prove(nonce, about) {
+      const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);
+      proofs.set(nonce, proof);
+      return { kind: "file", file: proof.identity, inherited: false };
+    },
+    commandsInherit: true,
+    proveForCommand(nonce, about) {
+      const proof = openInheritableProof(dir, nonce, about);
+      proofs.set(nonce, proof);
+      const { identity: file, descriptor, handOver, isInherited } = proof;
+      return { proof: { kind: "file", file, inherited: true }, descriptor, handOver, isInherited };
+    },
+    close(keepsProofs) {
+      wakeUps.close();
+      others.close();
+      for (const proof of proofs.values()) proof.close(keepsProofs);
+      proofs.clear();
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * What the server or the way to it reports, as coded errors. A refusal of our own functions has an SQLSTATE of class HF,
+ * its code in front of the message and its details as JSON. Everything that says "not now" is `E_STORE_UNAVAILABLE`; so is
+ * a server without our schema, because after a failover that is a server that knows nothing of what is held, not a free one.
+ */
+import { ERRORS, type ErrorCode, HoldfastError } from "../../../base/errors.js";
+
+interface ServerError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly detail?: string;
+  readonly hint?: string;
+}
+
+/** No schema, no such table or function. */
+const NOTHING_THERE = new Set(["3F000", "42883", "42P01"]);
+const NO_DATABASE = "3D000";
+/** Rolled back for the sake of another transaction: trying again is safe. */
+const ROLLED_BACK = new Set(["40001", "40P01"]);
+
+const READ_ONLY = "25006";
+/** Also what a server says that only follows another, when it is asked for what it does not have. */
+const UNSUPPORTED = "0A000";
+const TOO_MANY_CLIENTS = "53300";
+const LOCK_TIMEOUT = "55P03";
+const CANCELLED = "57014";
+
+function factsOf(error: unknown): ServerError {
+  return typeof error === "object" && error !== null ? (error as ServerError) : {};
+}
+
+/** Every SQLSTATE has a digit in it. `EPIPE`, which the system says of a connection, has not. */
+function isSqlState(code: string | undefined): code is string {
+  // mutant: postgres-epipe: /^(?=.*\d)[0-9A-Z]{5}$/ → /^[0-9A-Z]{5}$/
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
+}
+
+/** The connection broke or was never made: whether the step was done is unknown. */
+export function isLostConnection(error: unknown): boolean {
+  if (error instanceof HoldfastError) return false;
+  const { code } = factsOf(error);
+  if (!isSqlState(code) || code.startsWith("08") || code.startsWith("57P")) return true;
+  // mutant: postgres-few-connections: ROLLED_BACK.has(code) || code === TOO_MANY_CLIENTS; → ROLLED_BACK.has(code);
+  return ROLLED_BACK.has(code) || code === TOO_MANY_CLIENTS;
+}
+
+export function toHoldfastError(error: unknown, where: string): Error {
+  if (error instanceof HoldfastError) return error;
+  const { code, message = String(error), detail, hint } = factsOf(error);
+  if (!isSqlState(code)) return error instanceof TypeError ? error : unavailable(where, message, error);
+  if (code.startsWith("HF")) return refusal(message, detail, hint, error);
+  if (code === "42501")
+    return new HoldfastError("E_FORBIDDEN", `the database role may not do that: ${message}`, {
+      cause: error,
+      next: [
+        "In a store, grant holdfast_user to it, or holdfast_admin to break locks; only the schema's owner migrates.",
+      ],
+    });
+  if (code.startsWith("28"))
+    return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, { cause: error });
+  if (NOTHING_THERE.has(code)) return nothingThere(where, message, error);
+  const next = nextAfter(code, message);
+  if (next !== null) return unavailable(where, message, error, next);
+  if (code.startsWith("22"))
+    return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
+  if (code.startsWith("42") && error instanceof Error) return error;
+  return unavailable(where, message, error);
+}
+
+/** Of a statement the caller wrote: what concerns us is coded, what concerns the statement is the server's own error. */
+export function toCallersError(error: unknown, where: string): unknown {
+  const { code, message = "" } = factsOf(error);
+  if (code === READ_ONLY)
+    return new HoldfastError(
+      "E_INVALID_ARGUMENT",
+      "sql: the statement changes something, and only reading is allowed here",
+      {
+        cause: error,
+        details: { field: "sql" },
+      },
+    );
+  if (code === CANCELLED && message.includes("statement timeout"))
+    return new HoldfastError(
+      "E_LOCK_TIMEOUT",
+      "a statement took longer than its transaction may, and was rolled back",
+      {
+        cause: error,
+      },
+    );
+  return isLostConnection(error) || code?.startsWith("HF") ? toHoldfastError(error, where) : error;
+}
+
+function refusal(message: string, detail: string | undefined, hint: string | undefined, cause: unknown): HoldfastError {
+  const [, code = "", why = message] = /^(E_[A-Z_]+): (.*)$/s.exec(message) ?? [];
+  return new HoldfastError(code in ERRORS ? (code as ErrorCode) : "E_STORE_CORRUPT", why, {
+    cause,
+    ...(detail === undefined ? {} : { details: JSON.parse(detail) as Record<string, unknown> }),
+    ...(hint === undefined || hint === "" ? {} : { next: [hint] }),
+  });
+}
+
+/** What to do about it, where that is known. */
+function nextAfter(code: string, message: string): string | null {
+  if (code === READ_ONLY || (code === UNSUPPORTED && message.includes("recovery")))
+    return "This server only reads: connect to the primary, or find out why default_transaction_read_only is on.";
+  if (code === LOCK_TIMEOUT) return "Try again; if it goes on, pg_stat_activity shows which transaction was left open.";
+  if (code === NO_DATABASE) return "Create the database, or correct its name in the URL.";
+  return null;
+}
+
+function unavailable(where: string, message: string, cause: unknown, next?: string): HoldfastError {
+  const known = next === undefined ? {} : { next: [next] };
+  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { cause, ...known });
+}
+
+function nothingThere(where: string, message: string, cause: unknown): HoldfastError {
+  return new HoldfastError("E_STORE_UNAVAILABLE", `there is no store on ${where}: ${message}`, {
+    cause,
+    next: [
+      "If it is really a new one, set it up once with `holdfast migrate`; if not, find out where the old one went.",
+    ],
+  });
+}

@@ -1,0 +1,54 @@
+/** The role of manifests on a ledger: each call is one step on the trees of the manifests it concerns. */
+import { type Key, treeOf } from "../../lock/key.js";
+import type { ManifestDraft, Manifests } from "../contract.js";
+import type { Ledger, LedgerView, Outcome } from "../ledger.js";
+import { addFiles, type Begun, begin, clear, commit, seal, settleOne } from "../operations/publish.js";
+import { createSweeper, type Sweeper } from "./sweeper.js";
+
+/** A target may turn out to have manifests in other trees than were looked for. */
+const TRIES = 10;
+
+export interface LocalManifests extends Manifests, Sweeper {}
+
+export function createManifests(ledger: Ledger): LocalManifests {
+  const inTree = <T>({ resource }: { readonly resource: Key }, body: (view: LedgerView) => Outcome<T>, once = false) =>
+    ledger.transact([treeOf(resource)], body, once);
+
+  const { sweep, close } = createSweeper((manifest) => inTree(manifest, (view) => clear(view, manifest)));
+
+  return {
+    async begin(grant, party, draft: ManifestDraft) {
+      const trees = new Set([treeOf(grant.resource)]);
+      for (let tries = 1; ; tries += 1) {
+        const begun = await ledger.transact([...trees].sort(), (view): Outcome<Begun | readonly Key[]> => {
+          const elsewhere = view
+            .manifestsOf(draft.target)
+            .filter(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)))
+            .map(({ resource }) => treeOf(resource));
+          return elsewhere.length > 0 && tries < TRIES
+            ? { result: elsewhere, changes: null }
+            : begin(view, grant, party, draft);
+        });
+        if ("manifest" in begun) {
+          sweep(begun.uncleared);
+          return begun.manifest;
+        }
+        for (const tree of begun) trees.add(tree);
+      }
+    },
+    addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
+    seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files)),
+    commit: (grant, party, manifest, make) => inTree(grant, (view) => commit(view, grant, party, manifest, make)),
+    onDisk: ({ standStill } = { standStill: false }) => ledger.sync(standStill),
+    settle: async (manifest, party, mine) => {
+      const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);
+      if (!mine && ended !== null) sweep([ended]);
+      return ended;
+    },
+    clear: (manifest) => inTree(manifest, (view) => clear(view, manifest)),
+    list: async (page) => ledger.records.manifests(page),
+    files: async (manifest, after, limit) => ledger.records.files(manifest, after, limit),
+    sweep,
+    close,
+  };
+}

@@ -1,0 +1,234 @@
+/** One connection: opened with explicit pragmas, its transactions, and how it gets along with the others. */
+import { createRequire } from "node:module";
+import { HoldfastError } from "../../../base/errors.js";
+import type { SqlRow } from "../../contract.js";
+import { codedError, isBusy } from "./error-codes.js";
+import { type DriverStatement, Statement } from "./statement.js";
+
+interface Driver {
+  readonly isOpen: boolean;
+  readonly isTransaction: boolean;
+  setAuthorizer(allows: Authorizer | null): void;
+  exec(sql: string): void;
+  prepare(sql: string): DriverStatement;
+  close(): void;
+}
+
+/** Asked about each action and table of a statement when it is prepared; anything but 0 refuses the statement. */
+export type Authorizer = (action: number, first: string | null, second: string | null) => number;
+
+/** Before 3.51.3 a WAL that is reset at the wrong moment corrupts the database. */
+const OLDEST_SQLITE = [3, 51, 3] as const;
+/** Each page a step touches is written whole, so small pages; smaller ones than this would not hold a row. */
+const PAGE_BYTES = 2048;
+/** A longer WAL is slower to write, since its pages are not yet in memory; a shorter one is synced too often. */
+const CHECKPOINT_PAGES = 1000;
+/** Opening and reading wait for others, who are in the way for moments only; steps try again by rules of their own. */
+const OPEN_WAIT_MS = 5_000;
+const READ_WAIT_MS = 1_000;
+
+export class Database {
+  readonly path: string;
+  readonly #driver: Driver;
+  readonly #begin: Statement;
+  readonly #beginReading: Statement;
+  readonly #commit: Statement;
+  readonly #rollBack: Statement;
+  readonly #prepared = new Map<string, { all(values: readonly unknown[]): SqlRow[] }>();
+  #isInside = false;
+  #waitMs = OPEN_WAIT_MS;
+  #allows: Authorizer | null = null;
+
+  /** Pragmas are set explicitly, since their defaults differ between builds. */
+  constructor(path: string) {
+    this.path = path;
+    const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
+      DatabaseSync: new (path: string, options: { timeout: number }) => Driver;
+    };
+    try {
+      this.#driver = new DatabaseSync(path, { timeout: OPEN_WAIT_MS });
+    } catch (error) {
+      throw codedError(error, path);
+    }
+    try {
+      assertVersion(String(this.prepare("SELECT sqlite_version()").get()?.[0]));
+      this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+      this.exec("PRAGMA journal_mode = WAL");
+      this.syncCommits(true);
+      this.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      this.exec("PRAGMA fullfsync = ON");
+      this.exec("PRAGMA checkpoint_fullfsync = ON");
+      this.exec("PRAGMA trusted_schema = OFF");
+      // mutant: write-transaction: this.prepare("BEGIN IMMEDIATE") → this.prepare("BEGIN")
+      this.#begin = this.prepare("BEGIN IMMEDIATE");
+      this.#beginReading = this.prepare("BEGIN");
+      this.#commit = this.prepare("COMMIT");
+      this.#rollBack = this.prepare("ROLLBACK");
+    } catch (error) {
+      this.#driver.close();
+      throw error;
+    }
+  }
+
+  prepare(sql: string): Statement {
+    try {
+      return new Statement(this.#driver.prepare(sql), this.path);
+    } catch (error) {
+      throw codedError(error, this.path);
+    }
+  }
+
+  exec(sql: string): void {
+    try {
+      this.#driver.exec(sql);
+    } catch (error) {
+      throw codedError(error, this.path);
+    }
+  }
+
+  /** Ends the opening, in which this connection waits for others and syncs every commit. */
+  opened({ syncs = false } = {}): void {
+    this.syncCommits(syncs);
+    this.#waitMs = 0;
+    this.#waitForOthers(0);
+  }
+
+  #waitForOthers(ms: number): void {
+    this.exec(`PRAGMA busy_timeout = ${ms}`);
+  }
+
+  /** Whether a commit is on the disk before it returns, or only safe from a crash of this process. Not inside one. */
+  syncCommits(on: boolean): void {
+    this.exec(`PRAGMA synchronous = ${on ? "FULL" : "NORMAL"}`);
+  }
+
+  /** Begins a write transaction, or returns false when another writer is in one. */
+  tryBegin(): boolean {
+    if (this.#isInside) return false;
+    try {
+      this.#begin.get();
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    }
+    this.#isInside = true;
+    return true;
+  }
+
+  commit(): void {
+    this.#commit.get();
+    this.#isInside = false;
+  }
+
+  rollBack(): void {
+    this.#isInside = false;
+    try {
+      this.#rollBack.get();
+    } catch {
+      // SQLite has rolled back by itself: nothing is left to do.
+    }
+  }
+
+  /** A statement that gives its rows as objects, prepared once. */
+  statement(sql: string): { all(values: readonly unknown[]): SqlRow[] } {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      const statement = this.#driver.prepare(sql);
+      prepared = {
+        all: (values) => {
+          try {
+            return statement.all(...values) as SqlRow[];
+          } catch (error) {
+            throw codedError(error, this.path);
+          }
+        },
+      };
+      this.#prepared.set(sql, prepared);
+    }
+    return prepared;
+  }
+
+  get isOpen(): boolean {
+    return this.#driver.isOpen;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#driver.isTransaction;
+  }
+
+  /** Runs statements of somebody else's: `allows` is asked about each. */
+  restricted<T>(allows: Authorizer, action: () => T): T {
+    this.#allows = allows;
+    this.#driver.setAuthorizer(allows);
+    try {
+      return action();
+    } finally {
+      this.#allows = null;
+      this.#driver.setAuthorizer(null);
+    }
+  }
+
+  /** A statement of ours among them. */
+  unrestricted<T>(action: () => T): T {
+    this.#driver.setAuthorizer(null);
+    try {
+      return action();
+    } finally {
+      this.#driver.setAuthorizer(this.#allows);
+    }
+  }
+
+  /** A statement of somebody else's: its rows as objects. */
+  rowsOf(sql: string, values: readonly unknown[]): unknown[] {
+    return this.#driver.prepare(sql).all(...values);
+  }
+
+  /** Waits for whoever is in the way of reading. */
+  patiently<T>(action: () => T): T {
+    this.#waitForOthers(READ_WAIT_MS);
+    try {
+      return action();
+    } finally {
+      this.#waitForOthers(this.#waitMs);
+    }
+  }
+
+  /** Everything `action` reads is of one moment. Inside a transaction it is that one's. */
+  readAtOnce<T>(action: () => T): T {
+    if (this.#isInside) return action();
+    return this.patiently(() => {
+      this.#beginReading.get();
+      try {
+        return action();
+      } finally {
+        this.#commit.get();
+      }
+    });
+  }
+
+  /**
+   * The driver keeps a connection until its statements are collected as garbage, and so nobody would be the last one, who
+   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy.
+   */
+  close(): void {
+    try {
+      this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch {
+      // The WAL stays, and is as good.
+    }
+    this.#driver.close();
+  }
+}
+
+function assertVersion(version: string): void {
+  const parts = version.split(".").map(Number);
+  for (const [at, least] of OLDEST_SQLITE.entries()) {
+    const part = parts[at] ?? 0;
+    if (part > least) return;
+    if (part < least)
+      throw new HoldfastError(
+        "E_CONFIG",
+        `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`,
+      );
+  }
+}

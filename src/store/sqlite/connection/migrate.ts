@@ -1,0 +1,74 @@
+/** Brings a database up to the current schema, once, under its own write lock, and records what everybody must agree on. */
+
+import { HoldfastError } from "../../../base/errors.js";
+import { assertAgree, type Settings } from "../../../lock/settings.js";
+import { firstSettings } from "../../first-settings.js";
+import type { Database } from "./database.js";
+import { type Migration, missingMigrations, newestVersion } from "./schema.js";
+
+/** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
+export function migrate(database: Database, stated: Partial<Settings>, migrations: readonly Migration[]): Settings {
+  if (!database.tryBegin())
+    throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`);
+  try {
+    runMissing(database, migrations);
+    const settings = agreeOnSettings(database, stated);
+    database.commit();
+    return settings;
+  } catch (error) {
+    database.rollBack();
+    throw error;
+  }
+}
+
+/**
+ * Runs, inside the transaction that is open, the migrations that the database has not had: a crash in the middle leaves the
+ * version it had. Throws `E_FORMAT_UNSUPPORTED` for a newer schema.
+ */
+export function runMissing(database: Database, migrations: readonly Migration[]): void {
+  const missing = missingMigrations(migrations, knownVersion(database, migrations));
+  // mutant: upgrade-in-parts: database.exec(sql → for (const part of [sql, "COMMIT", "BEGIN IMMEDIATE"]) database.exec(part
+  for (const { sql } of missing) database.exec(sql);
+  // mutant: upgrade-version: if (missing.length > 0) database → if (missing.length > 9) database
+  if (missing.length > 0) database.exec(`PRAGMA user_version = ${newestVersion(migrations)}`);
+}
+
+/** Returns the schema version, 0 where there are no tables yet. Throws `E_FORMAT_UNSUPPORTED` for a newer schema. */
+export function knownVersion(database: Database, migrations: readonly Migration[]): number {
+  const [version, known] = [schemaOf(database), newestVersion(migrations)];
+  // mutant: newer-schema: <= known) return version; → <= known || known > 0) return version;
+  if (version <= known) return version;
+  throw new HoldfastError(
+    "E_FORMAT_UNSUPPORTED",
+    `${database.path} has schema version ${version}; this version of holdfast knows ${known}`,
+  );
+}
+
+/** What is on record in a database that has the newest schema, or null where `migrate` has something to do. `E_CONFIG` */
+export function settingsAsTheyAre(
+  database: Database,
+  stated: Partial<Settings>,
+  migrations: readonly Migration[],
+): Settings | null {
+  return schemaOf(database) === newestVersion(migrations) ? recordedSettings(database, stated) : null;
+}
+
+export function schemaOf(database: Database): number {
+  return Number(database.prepare("PRAGMA user_version").get()?.[0]);
+}
+
+function recordedSettings(database: Database, stated: Partial<Settings>): Settings | null {
+  const recorded = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];
+  if (typeof recorded !== "string") return null;
+  const settings = JSON.parse(recorded) as Settings;
+  assertAgree(settings, stated);
+  return settings;
+}
+
+function agreeOnSettings(database: Database, stated: Partial<Settings>): Settings {
+  const recorded = recordedSettings(database, stated);
+  if (recorded !== null) return recorded;
+  const settings = firstSettings(stated);
+  database.prepare("INSERT INTO settings (name, value) VALUES ('settings', ?)").get(JSON.stringify(settings));
+  return settings;
+}

@@ -1,0 +1,53 @@
+/**
+ * Fencing tokens. Ordinary commits may be lost in a power cut, always from the end; so numbers are reserved in blocks, by
+ * a commit that is on the disk before the first of them is used, and after a restart counting goes on behind the block.
+ * All processes share it: the row of the tree has the last number used and the last one reserved.
+ *
+ * A new tree, or one whose row was lost, starts from the time in milliseconds: above any number it may have had, since
+ * nobody takes a lock a thousand times a second for long.
+ */
+import { type Key, MAX_KEYS } from "../../../lock/key.js";
+import type { Instant } from "../../../lock/time.js";
+import type { Boots } from "./boots.js";
+import type { Trees } from "./trees.js";
+
+/** Numbers reserved by one synced commit, and on top as many as a request may need. */
+const BLOCK = 1_000 + MAX_KEYS;
+
+/** Thrown inside a step that needs more numbers than are reserved: reserve, then run it again. */
+export class OutOfNumbers {
+  readonly tree: Key;
+  constructor(tree: Key) {
+    this.tree = tree;
+  }
+}
+
+export class Fences {
+  readonly #trees: Trees;
+  readonly #boots: Boots;
+
+  constructor(trees: Trees, boots: Boots) {
+    this.#trees = trees;
+    this.#boots = boots;
+  }
+
+  mint(name: Key, now: Instant): number {
+    const { fence, reserved, boot } = this.#trees.at(name);
+    if (fence >= reserved || boot !== this.#boots.numberOf(now)) throw new OutOfNumbers(name);
+    const tree = this.#trees.change(name);
+    tree.fence += 1;
+    return tree.fence;
+  }
+
+  /** A step of its own, and synced. It comes on top of what is left: a step may need more than a block. */
+  reserve(name: Key, now: Instant): void {
+    const tree = this.#trees.change(name);
+    const boot = this.#boots.numberOf(now);
+    if (tree.reserved === 0) tree.fence = Math.floor(now.wallMs);
+    // mutant: fence-reservation-sqlite: if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved) → tree.fence = tree.reserved - BLOCK
+    else if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved);
+    tree.reserved = Math.max(tree.fence, tree.reserved) + BLOCK;
+    tree.boot = boot;
+    this.#trees.writeReservation(tree);
+  }
+}

@@ -1,0 +1,15 @@
+/** Whether an owner is a job that runs: `job:ID` with a slot that is not over. What decides is the slot, not the state. */
+import type { Clock } from "../../../platform/clock.js";
+import type { Database } from "../connection/database.js";
+
+const JOB = /^job:([1-9]\d{0,15})$/;
+
+export function activeJobs(database: Database, clock: Clock): (owner: string) => boolean {
+  return (owner) => {
+    const job = JOB.exec(owner)?.[1];
+    if (job === undefined) return false;
+    const { bootId, bootMs } = clock();
+    const slot = database.statement("SELECT 1 FROM job_slots WHERE job = ?1 AND epoch = ?2 AND until_ms >= ?3");
+    return slot.all([Number(job), bootId, bootMs]).length > 0;
+  };
+}

@@ -1,1 +1,0 @@
-export { describeStoreContract, type StoreUnderTest, type TestRunner } from "./store-contract.js";

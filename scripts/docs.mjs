@@ -1,9 +1,11 @@
-// Writes the pages that are made from the source: docs/cli.md from the command table and docs/cli-intro.md.
+// Writes what pages have from the source: docs/cli.md from the command table and docs/cli-intro.md, and the rooms in
+// ARCHITECTURE.md from their table.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { withPicture } from "./house/law.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "holdfast-docs-"));
@@ -26,3 +28,6 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+
+const architecture = `${root}ARCHITECTURE.md`;
+writeFileSync(architecture, withPicture(readFileSync(architecture, "utf8")));

@@ -9,7 +9,7 @@ import { spansOf, without } from "./source.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const COUNTED = /\.(?:ts|tsx|sql|mjs)$/;
-const BESIDE = { demo: ["examples/"], contract: ["test/contract/"] };
+const BESIDE = { demo: /^examples\//, contract: /^test\/contract\/(?:chapters\/|[^/]+$)/ };
 const MUTANT_MARK = /(?:\/\/|--) (?:mutant|kills):/;
 const IMPORT = /^[ \t]*import\b[^"';(]*"[^"\n]+";?/gm;
 
@@ -20,9 +20,9 @@ export function measureLines() {
   for (const path of filesOf("src", "examples", "test/contract")) {
     if (!COUNTED.test(path)) continue;
     const counts = countsOf(path, readFileSync(ROOT + path, "utf8"));
-    const name = Object.keys(BESIDE).find((each) => BESIDE[each].some((folder) => path.startsWith(folder)));
+    const name = Object.keys(BESIDE).find((each) => BESIDE[each].test(path));
     if (name !== undefined) beside[name] += counts.lines;
-    else {
+    else if (path.startsWith("src/")) {
       for (const what of ["lines", "codeLines", "commentLines"]) total[what] += counts[what];
       if (counts.lines > total.longest.lines) total.longest = { path, lines: counts.lines };
     }

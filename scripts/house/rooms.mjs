@@ -1,5 +1,5 @@
 /**
- * The rooms of src/ and what each may import: the only statement of the import law. test/rooms.test.ts applies it, and
+ * The rooms of src/ and what each may import: the only statement of the import law. test/unit/repository/rooms.test.ts applies it, and
  * `npm run docs` draws it in ARCHITECTURE.md. law.mjs reads the table.
  *
  * `at` is a file or a folder; `{a,b}` lists the sections of a room, and a file beside them is in no room. The first row

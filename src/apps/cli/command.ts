@@ -82,7 +82,7 @@ type ArgumentValue<S extends ArgumentSpec> = S extends { readonly many: true }
   : Word<S> | (S extends { readonly optional: true } ? undefined : never);
 
 /** The values of these flags, as `run` gets them. */
-type FlagValues<F extends FlagSpecs> = { readonly [Name in keyof F]: FlagValue<F[Name]> };
+export type FlagValues<F extends FlagSpecs> = { readonly [Name in keyof F]: FlagValue<F[Name]> };
 type ArgumentValues<A extends ArgumentSpecs> = { readonly [Name in keyof A]: ArgumentValue<A[Name]> };
 
 /** The flags of every command. */

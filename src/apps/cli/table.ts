@@ -3,8 +3,9 @@
  *
  *   1. a `command({ … })` in `commands/<group>.ts`; the list of a new group goes into TABLE below,
  *   2. its `run`, which returns `{ data, text }` and prints nothing itself. A short one is written there; a longer one
- *      becomes a function in a module beside the group, named after what it does. `run` imports all that it calls with
- *      `await import(…)`: the descriptions of all commands load at every start, and only one of them runs,
+ *      becomes a function in the folder of its subject (`locks/`, `board/`, …), in a module named after what it does. `run`
+ *      imports all that it calls with `await import(…)`: the descriptions of all commands load at every start, and only one
+ *      of them runs,
  *   3. `npm run docs`, which writes docs/cli.md again, and a test in `test/interfaces/cli/`.
  *
  * A module that a command starts as a thread or process of its own is an entry of the bundle: see scripts/build.mjs.

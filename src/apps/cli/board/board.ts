@@ -46,7 +46,7 @@ function boardFolder(context: BaseContext): string {
 }
 
 /** The issue to change, and the flags that say under which conditions. */
-type ChangeContext = ContextWith<
+export type ChangeContext = ContextWith<
   { readonly token: string | undefined; readonly "if-revision"?: number | undefined },
   { readonly ID: string }
 >;

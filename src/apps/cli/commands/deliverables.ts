@@ -1,5 +1,4 @@
 /** The commands that lock the folders of deliverables. */
-import { given } from "../../../base/given.js";
 import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
 
 const DIR = { help: "the deliverable's folder" } as const satisfies ArgumentSpec;
@@ -36,18 +35,8 @@ export const DELIVERABLES: readonly Command[] = [
       ],
     ],
     async run(context) {
-      const { recoveredText, untilText } = await import("../deliverables/deliverable-text.js");
-      const { deliverableOf } = await import("../deliverables/open-deliverable.js");
-      const { id, pid, ttl } = context.flags;
-      const deliverable = deliverableOf(context, context.args.DIR, id);
-      const bound = pid === undefined ? { detached: true } : { pid };
-      const { record, token, recovered } = await deliverable.lock({ ...given({ ttl }), ...bound });
-      return {
-        data: { lock: { ...record, lease_token: token }, recovered },
-        text: (screen) =>
-          `${screen.paint("green", "locked")} ${deliverable.folder}\nfor ${record.holder} ${untilText(record)}, fencing token ${record.fencing_token}`,
-        notes: recovered === null ? [] : [recoveredText(recovered)],
-      };
+      const { lockDeliverable } = await import("../deliverables/lock-deliverables.js");
+      return lockDeliverable(context);
     },
   }),
   command({
@@ -64,14 +53,8 @@ export const DELIVERABLES: readonly Command[] = [
     },
     examples: [["holdfast deliverable unlock work/DEL-08-05", "done, or given up"]],
     async run(context) {
-      const { deliverableOf } = await import("../deliverables/open-deliverable.js");
-      const { terminate, token } = context.flags;
-      const deliverable = deliverableOf(context, context.args.DIR);
-      await deliverable.unlock({ ...given({ token }), terminate });
-      return {
-        data: { folder: deliverable.folder, unlocked: true, terminated: terminate },
-        text: (screen) => `${screen.paint("green", terminate ? "terminated" : "unlocked")} ${deliverable.folder}`,
-      };
+      const { unlockDeliverable } = await import("../deliverables/lock-deliverables.js");
+      return unlockDeliverable(context);
     },
   }),
   command({
@@ -82,16 +65,8 @@ export const DELIVERABLES: readonly Command[] = [
     flags: { ttl: { ...TTL, help: "a new length of the lease; default as before" }, token: TOKEN },
     examples: [["holdfast deliverable renew work/DEL-08-05", "before the half hour is over"]],
     async run(context) {
-      const { untilText } = await import("../deliverables/deliverable-text.js");
-      const { deliverableOf } = await import("../deliverables/open-deliverable.js");
-      const { token, ttl } = context.flags;
-      const deliverable = deliverableOf(context, context.args.DIR);
-      const lock = await deliverable.renew(given({ token, ttl }));
-      return {
-        data: { lock },
-        text: (screen) =>
-          `${screen.paint("green", "renewed")} ${deliverable.folder}\nfor ${lock.holder} ${untilText(lock)}`,
-      };
+      const { renewDeliverable } = await import("../deliverables/lock-deliverables.js");
+      return renewDeliverable(context);
     },
   }),
   command({
@@ -104,10 +79,8 @@ export const DELIVERABLES: readonly Command[] = [
     args: { DIR },
     examples: [["holdfast deliverable status work/DEL-08-05", "is it free?"]],
     async run(context) {
-      const { statusText } = await import("../deliverables/deliverable-text.js");
-      const { deliverableOf } = await import("../deliverables/open-deliverable.js");
-      const deliverable = await deliverableOf(context, context.args.DIR).status();
-      return { data: { deliverable }, text: (screen) => statusText(deliverable, screen) };
+      const { lookAtDeliverable } = await import("../deliverables/lock-deliverables.js");
+      return lookAtDeliverable(context);
     },
   }),
   command({
@@ -120,18 +93,8 @@ export const DELIVERABLES: readonly Command[] = [
     args: { DIR },
     examples: [["holdfast deliverable recover work/DEL-08-05", "the agent crashed"]],
     async run(context) {
-      const { recoveredText } = await import("../deliverables/deliverable-text.js");
-      const { deliverableOf } = await import("../deliverables/open-deliverable.js");
-      const deliverable = deliverableOf(context, context.args.DIR);
-      const { folder } = deliverable;
-      const recovered = await deliverable.recover();
-      return {
-        data: { folder, recovered },
-        text: () =>
-          recovered === null
-            ? `${folder} is free: there was nothing to recover`
-            : `${recoveredText(recovered)}\n${folder} is free`,
-      };
+      const { recoverDeliverable } = await import("../deliverables/lock-deliverables.js");
+      return recoverDeliverable(context);
     },
   }),
 ];

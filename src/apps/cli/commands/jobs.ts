@@ -1,8 +1,12 @@
 /** The commands of jobs: adding and looking, running them, caps. */
-
-import { given } from "../../../base/given.js";
-import type { CommandResult, JobRecord } from "../../../jobs.js";
-import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
+import {
+  type ArgumentSpec,
+  type Command,
+  command,
+  type FlagSpec,
+  type FlagSpecs,
+  type FlagValues,
+} from "../command.js";
 
 const STATES = ["scheduled", "ready", "waiting", "running", "done", "failed", "cancelled"] as const;
 const ID = { help: "the job, such as 42" } as const satisfies ArgumentSpec;
@@ -12,8 +16,37 @@ const CAP = {
   help: "runs at once; none for the cap of all projects",
 } as const satisfies FlagSpec;
 
-/** The exit code of `job wait` for a job that is over, but not done. */
-const NOT_DONE = 1;
+const ADD = {
+  project: { type: "text", required: true, help: "whose it is: caps and fairness go by project" },
+  map: { type: "text", help: "the map it works on: counts against the cap for maps" },
+  class: { type: "text", choices: ["cpu", "io"], help: "each has a cap of its own; default io" },
+  lock: {
+    type: "text",
+    value: "KEY:MODE",
+    repeat: true,
+    help: "read, upgradeable or write; default write",
+  },
+  payload: { type: "text", value: "JSON", help: "what it is about, for the program that runs it" },
+  priority: { type: "integer", help: "higher goes first, within its project; default 0" },
+  at: {
+    type: "time",
+    isAhead: true,
+    help: "not before: 2026-01-31T12:00:00Z, or 15m for that long from now",
+  },
+  delay: { type: "duration", help: "not before this long from now; instead of --at" },
+  cron: {
+    type: "text",
+    value: "TIMES",
+    help: "adds a job like this at these times, such as '0 3 * * *'; cancel ends it",
+  },
+  "time-zone": { type: "text", value: "ZONE", help: "of --cron, such as Europe/Berlin; default UTC" },
+  unique: { type: "text", value: "NAME", help: "while a job of this name is not over, gives that one" },
+  attempts: { type: "integer", help: "how often it may fail; default 3" },
+  timeout: { type: "duration", help: "a run that takes longer is ended and has failed" },
+  "lock-wait": { type: "duration", help: "how long it may wait for its locks; default 10m" },
+  needs: { type: "text", value: "LABEL", repeat: true, help: "only a worker that --has it runs it" },
+} as const satisfies FlagSpecs;
+export type AddFlags = FlagValues<typeof ADD>;
 
 export const JOBS: readonly Command[] = [
   command({
@@ -25,36 +58,7 @@ export const JOBS: readonly Command[] = [
       "Its locks are taken when it starts, all or none. A job that cannot have them steps aside and blocks nobody; after --lock-wait the attempt has failed.",
     ],
     args: { KIND: { help: "what sort of job it is, such as render" } },
-    flags: {
-      project: { type: "text", required: true, help: "whose it is: caps and fairness go by project" },
-      map: { type: "text", help: "the map it works on: counts against the cap for maps" },
-      class: { type: "text", choices: ["cpu", "io"], help: "each has a cap of its own; default io" },
-      lock: {
-        type: "text",
-        value: "KEY:MODE",
-        repeat: true,
-        help: "read, upgradeable or write; default write",
-      },
-      payload: { type: "text", value: "JSON", help: "what it is about, for the program that runs it" },
-      priority: { type: "integer", help: "higher goes first, within its project; default 0" },
-      at: {
-        type: "time",
-        isAhead: true,
-        help: "not before: 2026-01-31T12:00:00Z, or 15m for that long from now",
-      },
-      delay: { type: "duration", help: "not before this long from now; instead of --at" },
-      cron: {
-        type: "text",
-        value: "TIMES",
-        help: "adds a job like this at these times, such as '0 3 * * *'; cancel ends it",
-      },
-      "time-zone": { type: "text", value: "ZONE", help: "of --cron, such as Europe/Berlin; default UTC" },
-      unique: { type: "text", value: "NAME", help: "while a job of this name is not over, gives that one" },
-      attempts: { type: "integer", help: "how often it may fail; default 3" },
-      timeout: { type: "duration", help: "a run that takes longer is ended and has failed" },
-      "lock-wait": { type: "duration", help: "how long it may wait for its locks; default 10m" },
-      needs: { type: "text", value: "LABEL", repeat: true, help: "only a worker that --has it runs it" },
-    },
+    flags: ADD,
     rest: { name: "CMD", help: "the command and its arguments", optional: true },
     examples: [
       ["holdfast job add render --project alpha -- ./render.sh m1", "a command"],
@@ -62,33 +66,8 @@ export const JOBS: readonly Command[] = [
       ["holdfast job add edit --project alpha --map m1 --lock project:alpha/map:m1:write -- ./edit.sh", "with a lock"],
     ],
     async run(context) {
-      const { lockOf, payloadOf } = await import("../jobs/job-arguments.js");
-      const { jobOutcome, openTheJobs } = await import("../jobs/jobs.js");
-      const { args, flags, rest } = context;
-      const { map, class: jobClass, priority, at, delay, cron, unique, attempts, timeout, lock, needs } = flags;
-      const payload = payloadOf(flags.payload);
-      const options = {
-        project: flags.project,
-        ...given({
-          map,
-          class: jobClass,
-          priority,
-          delay,
-          cron,
-          timeZone: flags["time-zone"],
-          unique,
-          attempts,
-          timeout,
-          lockWait: flags["lock-wait"],
-          at: at === undefined ? undefined : new Date(at),
-          locks: lock.length === 0 ? undefined : lock.map(lockOf),
-          needs: needs.length === 0 ? undefined : needs,
-          command: rest.length === 0 ? undefined : rest,
-        }),
-      };
-      const jobs = await openTheJobs(context);
-      const { job, isNew } = await jobs.add(args.KIND, payload, options);
-      return jobOutcome(isNew ? "added" : `not added, this one has the name ${unique}:`, job);
+      const { addJob } = await import("../jobs/add-job.js");
+      return addJob(context);
     },
   }),
   command({
@@ -137,20 +116,8 @@ export const JOBS: readonly Command[] = [
     flags: { wait: { type: "duration", help: "how long at most; default 10m" } },
     examples: [["holdfast job wait 42 --wait 1h", "go on when it is done"]],
     async run(context) {
-      const { jobIdOf, jobOutcome, jobProgress, openTheJobs } = await import("../jobs/jobs.js");
-      const { openProgress } = await import("../output/progress.js");
-      const { waitingFor } = await import("../input/wait-flag.js");
-      const id = jobIdOf(context.args.ID);
-      const jobs = await openTheJobs(context);
-      const progress = openProgress(context.screen);
-      const onProgress = (job: JobRecord): void => progress.show(jobProgress(job));
-      try {
-        const late = { late: `job ${id} was not over`, look: `holdfast job show ${id}` };
-        const job = await waitingFor(context, late, (signal) => jobs.wait(id, { signal, onProgress }));
-        return { ...jobOutcome("waited for", job), exit: job.state === "done" ? 0 : NOT_DONE };
-      } finally {
-        progress.end();
-      }
+      const { waitForJob } = await import("../jobs/job-results.js");
+      return waitForJob(context);
     },
   }),
   command({
@@ -194,17 +161,8 @@ export const JOBS: readonly Command[] = [
     args: { ID },
     examples: [["holdfast job logs 42", "why did it fail?"]],
     async run(context) {
-      const { jobIdOf, openTheJobs } = await import("../jobs/jobs.js");
-      const id = jobIdOf(context.args.ID);
-      const job = await (await openTheJobs(context)).get(id);
-      const result = job.command === null ? null : (job.result as Partial<CommandResult> | null);
-      const output = result?.output ?? "";
-      return {
-        data: { job: id, output, exit_code: result?.exit_code ?? null, signal: result?.signal ?? null },
-        text: () => output,
-        isRaw: true,
-        notes: output === "" ? [`job ${id} (${job.state}) has no output that was kept`] : [],
-      };
+      const { showLogs } = await import("../jobs/job-results.js");
+      return showLogs(context);
     },
   }),
   command({

@@ -1,7 +1,6 @@
 /** The commands of locks. */
 
 import { given } from "../../../base/given.js";
-import type { GrantRecord } from "../../../lock/grant.js";
 import { MODES } from "../../../lock/mode.js";
 import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
 
@@ -107,19 +106,8 @@ export const LOCKS: readonly Command[] = [
     flags: { wait: WAIT, token: TOKEN, fence: FENCE },
     examples: [["holdfast lock upgrade project:alpha --wait 1m", "when the readers are gone"]],
     async run(context) {
-      const { conversionOutcome, grantsOf, takeUp } = await import("../locks/detached-grants.js");
-      const { tellingOfTheWait } = await import("../locks/acquire.js");
-      const options = { signal: context.signal, ...given({ wait: context.flags.wait }) };
-      const before = grantsOf((await takeUp(context)).found); // Before the first is upgraded, all must be there.
-      const grants: GrantRecord[] = [];
-      for (const key of context.args.KEY) {
-        const { holdfast, found } = await takeUp(context, [key]);
-        for (const { lease } of found) {
-          await tellingOfTheWait(context, holdfast, [key], lease.upgrade(options));
-          grants.push(...lease.grants);
-        }
-      }
-      return conversionOutcome("upgraded", "write", before, grants);
+      const { upgradeLocks } = await import("../locks/convert-locks.js");
+      return upgradeLocks(context);
     },
   }),
   command({
@@ -131,11 +119,8 @@ export const LOCKS: readonly Command[] = [
     flags: { token: TOKEN, fence: FENCE },
     examples: [["holdfast lock downgrade project:alpha", "let readers in"]],
     async run(context) {
-      const { conversionOutcome, grantsOf, inOrderOf, takeUp } = await import("../locks/detached-grants.js");
-      const { found } = await takeUp(context);
-      const before = grantsOf(found);
-      for (const { lease } of found) await lease.downgrade();
-      return conversionOutcome("downgraded", "read", before, inOrderOf(context.args.KEY, grantsOf(found)));
+      const { downgradeLocks } = await import("../locks/convert-locks.js");
+      return downgradeLocks(context);
     },
   }),
   command({

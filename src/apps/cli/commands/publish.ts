@@ -44,7 +44,7 @@ export const PUBLISH: readonly Command[] = [
     },
     examples: [["holdfast manifest list public", "its last few publishes"]],
     async run(context) {
-      const { listManifestsOf } = await import("./manifests.js");
+      const { listManifestsOf } = await import("../publish/manifests.js");
       return listManifestsOf(context);
     },
   }),
@@ -58,7 +58,7 @@ export const PUBLISH: readonly Command[] = [
     args: { TARGET: { help: "only this folder", optional: true } },
     examples: [["holdfast manifest verify", "every target"]],
     async run(context) {
-      const { verifyManifestsOf } = await import("./manifests.js");
+      const { verifyManifestsOf } = await import("../publish/manifests.js");
       return verifyManifestsOf(context);
     },
   }),

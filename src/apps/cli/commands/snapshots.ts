@@ -72,19 +72,10 @@ export const SNAPSHOTS: readonly Command[] = [
       ["holdfast info v1", "by its tag"],
     ],
     async run(context) {
-      const { columns } = await import("../output/text.js");
+      const { infoOutcome } = await import("../snapshots/snapshot-text.js");
       const { openForReading } = await import("../snapshots/worktrees.js");
-      const info = (await openForReading(context)).info(context.args.ID);
-      const { warnings, ...facts } = info;
-      const rows = Object.entries(facts).map(([name, value]): readonly [string, string] => [
-        name,
-        Array.isArray(value) ? value.join(" ") : String(value ?? "-"),
-      ]);
-      return {
-        data: info,
-        text: (screen) => columns(rows, screen.width),
-        notes: warnings.map((warning) => `warning: ${warning}`),
-      };
+      const worktrees = await openForReading(context);
+      return infoOutcome(worktrees.info(context.args.ID));
     },
   }),
   command({
@@ -95,7 +86,7 @@ export const SNAPSHOTS: readonly Command[] = [
     args: { BEFORE: ID, AFTER: { help: "another, named in the same way" } },
     examples: [["holdfast diff 9f3a2c1b 77aa01fe", "with sizes"]],
     async run(context) {
-      const { diffOutcome } = await import("../snapshots/diff-text.js");
+      const { diffOutcome } = await import("../snapshots/snapshot-text.js");
       const { openForReading } = await import("../snapshots/worktrees.js");
       const worktrees = await openForReading(context);
       return diffOutcome(await worktrees.diff(context.args.BEFORE, context.args.AFTER));
@@ -149,18 +140,12 @@ export const SNAPSHOTS: readonly Command[] = [
     flags: { wait: { type: "duration", help: "how long to wait for a running snapshot or restore; default 5s" } },
     examples: [["holdfast gc", "after worktree remove --snapshots, or a crash"]],
     async run(context) {
-      const { count, size } = await import("../output/text.js");
+      const { freedText } = await import("../snapshots/snapshot-text.js");
       const { openForWriting } = await import("../snapshots/worktrees.js");
       const { wait } = context.flags;
       const worktrees = await openForWriting(context);
       const removed = await worktrees.gc(given({ wait }));
-      return {
-        data: { removed },
-        text: () =>
-          removed.bytes === 0 && removed.folders === 0 && removed.staged === 0
-            ? "nothing to remove"
-            : `freed ${size(removed.bytes)}: ${count(removed.folders, "snapshot")}, ${count(removed.objects, "pack or large file", "packs and large files")}, ${removed.staged} unfinished`,
-      };
+      return { data: { removed }, text: () => freedText(removed) };
     },
   }),
 ];

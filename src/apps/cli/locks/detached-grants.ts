@@ -24,17 +24,14 @@ export function tokenAround({ env }: BaseContext): string | undefined {
   return env.HOLDFAST_LEASE_TOKEN || undefined;
 }
 
-/** They say which grant on a key is meant. */
-interface GrantFlags {
-  readonly token: string | undefined;
-  readonly fence: number | undefined;
-}
+/** The keys, and the flags that say which grant on a key is meant. */
+export type GrantContext = ContextWith<
+  { readonly token: string | undefined; readonly fence: number | undefined },
+  { readonly KEY: readonly string[] }
+>;
 
 /** The detached leases that the keys of this command mean. */
-export async function takeUp(
-  context: ContextWith<GrantFlags, { readonly KEY: readonly string[] }>,
-  keys = context.args.KEY,
-): Promise<Taken> {
+export async function takeUp(context: GrantContext, keys = context.args.KEY): Promise<Taken> {
   const tokens: Tokens = {
     said: context.flags.token,
     around: tokenAround(context),

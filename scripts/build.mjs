@@ -1,8 +1,9 @@
 // Compiles src/ to dist/ from scratch, so that nothing of an earlier build stays behind. The command line is then bundled
 // into one file: a start reads one module instead of a hundred, and runs of it only what the command needs.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -85,7 +86,22 @@ cpSync(`${root}src/apps/dash/page/index.html`, `${root}dist/cli/page/index.html`
 writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
 cpSync(`${root}scripts/cli/main.cjs`, `${root}dist/cli/main.js`);
 chmodSync(`${root}dist/cli/main.js`, 0o755);
-execFileSync(process.execPath, [`${root}dist/cli/main.js`], { env: { ...process.env, HOLDFAST_MAKE_CACHE: "1" } });
+// The cache is made by the command that starts most often, so that what every start needs is compiled in it.
+const workspace = mkdtempSync(join(tmpdir(), "holdfast-build-"));
+try {
+  const { HOLDFAST_ROOT: _root, HOLDFAST_STORE: _store, ...outer } = process.env;
+  const env = { ...outer, XDG_STATE_HOME: join(workspace, "state") };
+  const holdfast = (words, more) =>
+    execFileSync(process.execPath, [`${root}dist/cli/main.js`, ...words], { cwd: workspace, env, ...more });
+  holdfast(["init", "--quiet"]);
+  const tool = { tool_name: "Write", tool_input: { file_path: join(workspace, "file"), content: "" } };
+  holdfast(["hook", "check", "claude"], {
+    env: { ...env, HOLDFAST_MAKE_CACHE: "1" },
+    input: JSON.stringify({ session_id: "build", hook_event_name: "PreToolUse", cwd: workspace, ...tool }),
+  });
+} finally {
+  rmSync(workspace, { recursive: true, force: true });
+}
 
 // The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.
 for (const place of ["store/postgres", "cli"])

@@ -19,5 +19,7 @@ function readCache() {
 const script = new Script(source, { filename, cachedData: readCache() });
 if (process.env.HOLDFAST_MAKE_CACHE) {
   const { writeFileSync } = require("node:fs");
-  writeFileSync(join(__dirname, "command.cache"), script.createCachedData());
-} else script.runInThisContext()(exports, require, module, filename, __dirname);
+  // At the end the script also has the compiled form of each function that ran; before, only of few.
+  process.on("exit", () => writeFileSync(join(__dirname, "command.cache"), script.createCachedData()));
+}
+script.runInThisContext()(exports, require, module, filename, __dirname);

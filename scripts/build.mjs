@@ -35,6 +35,34 @@ function startedModules() {
   return Object.fromEntries(started.map((path) => [basename(path, ".ts"), `src/${path}`]));
 }
 
+/**
+ * Runs the command that starts most often, and keeps what V8 compiled for it: so a start finds what it needs. A system on which
+ * that command cannot run, such as one with a shared temporary folder, keeps what the start itself compiled.
+ */
+function makeCache() {
+  const { HOLDFAST_ROOT: _root, HOLDFAST_STORE: _store, HOLDFAST_OWNER: _owner, ...outer } = process.env;
+  const workspace = mkdtempSync(join(tmpdir(), "holdfast-build-"));
+  const env = { ...outer, XDG_STATE_HOME: join(workspace, "state") };
+  const holdfast = (words, more) =>
+    execFileSync(process.execPath, [`${root}dist/cli/main.js`, ...words], {
+      cwd: workspace,
+      env,
+      stdio: "pipe",
+      ...more,
+    });
+  const tool = { tool_name: "Write", tool_input: { file_path: join(workspace, "file"), content: "" } };
+  const input = JSON.stringify({ session_id: "build", hook_event_name: "PreToolUse", cwd: workspace, ...tool });
+  const recording = { ...env, HOLDFAST_MAKE_CACHE: "1" };
+  try {
+    holdfast(["init"]);
+    holdfast(["hook", "check", "claude"], { env: recording, input });
+  } catch {
+    holdfast(["--version"], { env: recording });
+  } finally {
+    rmSync(workspace, { recursive: true, force: true });
+  }
+}
+
 rmSync(`${root}dist`, { recursive: true, force: true });
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", "tsconfig.json"], {
   cwd: root,
@@ -86,22 +114,7 @@ cpSync(`${root}src/apps/dash/page/index.html`, `${root}dist/cli/page/index.html`
 writeFileSync(`${root}dist/cli/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
 cpSync(`${root}scripts/cli/main.cjs`, `${root}dist/cli/main.js`);
 chmodSync(`${root}dist/cli/main.js`, 0o755);
-// The cache is made by the command that starts most often, so that what every start needs is compiled in it.
-const workspace = mkdtempSync(join(tmpdir(), "holdfast-build-"));
-try {
-  const { HOLDFAST_ROOT: _root, HOLDFAST_STORE: _store, ...outer } = process.env;
-  const env = { ...outer, XDG_STATE_HOME: join(workspace, "state") };
-  const holdfast = (words, more) =>
-    execFileSync(process.execPath, [`${root}dist/cli/main.js`, ...words], { cwd: workspace, env, ...more });
-  holdfast(["init", "--quiet"]);
-  const tool = { tool_name: "Write", tool_input: { file_path: join(workspace, "file"), content: "" } };
-  holdfast(["hook", "check", "claude"], {
-    env: { ...env, HOLDFAST_MAKE_CACHE: "1" },
-    input: JSON.stringify({ session_id: "build", hook_event_name: "PreToolUse", cwd: workspace, ...tool }),
-  });
-} finally {
-  rmSync(workspace, { recursive: true, force: true });
-}
+makeCache();
 
 // The functions of the PostgreSQL store are read from beside the module that installs them, bundled or not.
 for (const place of ["store/postgres", "cli"])

@@ -1,4 +1,4 @@
-/** Durations as people write them: a number of milliseconds, or `500ms`, `30s`, `15m`, `2h`. */
+/** Parses durations as people write them: a number of milliseconds, or `500ms`, `30s`, `15m`, `2h`. */
 import { invalidArgument } from "./errors.js";
 
 export type Duration = number | string;

@@ -1,6 +1,7 @@
 /**
- * The one error class and the one table of codes. The exit code, whether a retry can help, and the next step are
- * read from this table by every face and by docs/errors.md (a test compares them), never written twice.
+ * The only error class and the only table of error codes. The command, the MCP server, the page and docs/errors.md read
+ * the exit code, whether a retry can help, and the next step from this table (a test compares them); none of them
+ * repeats these facts.
  */
 
 export interface ErrorFacts {

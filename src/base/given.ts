@@ -1,4 +1,4 @@
-/** Fields that may be undefined become optional ones; the others stay as they are. */
+/** Turns fields that may be undefined into optional fields; the other fields stay as they are. */
 type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };

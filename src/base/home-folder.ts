@@ -1,2 +1,2 @@
-/** The folder in which a workspace, or a deliverable, keeps its own things. */
+/** Names `.holdfast`, the folder in which a workspace or a deliverable keeps Holdfast's own files. */
 export const HOME = ".holdfast";

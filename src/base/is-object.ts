@@ -1,4 +1,4 @@
-/** An object of JSON: no list, and not null. */
+/** Returns whether a value is a JSON object: not a list, and not null. */
 export function isObject<T>(value: T): value is T & object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

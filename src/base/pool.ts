@@ -1,4 +1,4 @@
-/** A few pieces of work at a time. The first failure is kept, and thrown to whoever comes next and at the end. */
+/** Runs a few pieces of work at a time. The first failure is kept, and thrown to the next caller and at the end. */
 export class Pool {
   readonly #width: number;
   #atWork = 0;

@@ -1,7 +1,7 @@
 /**
- * One timer for many moments, set to the first of them. Most that are watched for never come: a lease is given back before
- * it ends, a waiter is woken before its next look. So the timer is not moved for those: it rings in vain once in a while,
- * which costs less than a timer for each.
+ * One timer for many moments, set to the earliest of them. Most of these moments never arrive: a lease is released
+ * before it ends, a waiter is woken before its next poll. So the timer is not moved for those: now and then it fires in
+ * vain, which costs less than a timer for each.
  */
 
 /** All that is watched for is looked through when it rings: not more often than this. */

@@ -1,4 +1,7 @@
-/** Resolves after `ms`; rejects with the signal's reason as soon as it aborts, and leaves nothing behind. */
+/**
+ * Waits for `ms`: resolves afterwards; rejects with the signal's reason as soon as it aborts, and leaves nothing
+ * behind.
+ */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

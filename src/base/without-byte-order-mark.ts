@@ -1,3 +1,5 @@
+/** Removes the byte order mark from the start of a text. */
+
 const MARK = "\uFEFF";
 
 /** Editors on Windows write this mark at the start of a file; JSON has no place for it. */

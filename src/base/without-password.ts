@@ -1,4 +1,4 @@
-/** A URL as it may be shown, logged or kept: with everything but its password. Other text stays as it is. */
+/** Returns a URL as it may be shown, logged or kept: without its password. Other text stays as it is. */
 export function withoutPassword(url: string): string {
   const [, scheme, rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(url) ?? [];
   if (scheme === undefined) return url;

@@ -1,4 +1,4 @@
-/** Files that appear or change in one step and, when asked, are on the disk before anybody is told. */
+/** Creates and replaces files in one step and, when asked, syncs them to the disk before it reports success. */
 
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";

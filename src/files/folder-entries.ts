@@ -1,6 +1,6 @@
 /**
- * What is in a folder, in the order the system has it; null when there is no such folder. Most folders are read at once, a
- * big one piece by piece, so that memory does not grow with it.
+ * Lists the entries of a folder, in the order of the system; null when there is no such folder. Most folders are read
+ * at once, a big one piece by piece, so that memory does not grow with it.
  */
 import { type Dirent, lstatSync, opendirSync, readdirSync } from "node:fs";
 

@@ -1,7 +1,7 @@
 /**
- * Whether the names in a folder still stand for the files they stood for, at the price of one look: the folder's own time
- * changes with every name that is made, replaced or removed in it. A change in the same tick of that clock as the last one
- * would not show, so a folder that changed a moment ago counts as changing.
+ * Checks, at the price of one look, whether the names in a folder still stand for the same files: the folder's own time
+ * changes with every name that is made, replaced or removed in it. A change in the same tick of that clock as the last
+ * one would not show, so a folder that changed a moment ago counts as changing.
  */
 import { statSync } from "node:fs";
 

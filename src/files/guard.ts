@@ -1,7 +1,7 @@
 /**
  * The guard: a kernel lock on a file of its own, held for microseconds around one step and never across an await. When
- * its process dies inside, the system frees it. The file is never deleted; if somebody deletes it all the same, a new
- * one is another file, so after locking the descriptor is compared with what the path names now.
+ * its process dies inside, the system frees it. The file is never deleted; if it is deleted from outside all the same,
+ * a new one is another file, so after locking the descriptor is compared with what the path names now.
  */
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Whether something of an ended publish may still lie about. What was seen to be gone does not come back, so a process looks
- * once at each manifest that it remembers.
+ * Checks whether files of an ended publish may still be on the disk. Files that were seen to be gone do not come back,
+ * so a process looks once at each manifest that it remembers.
  */
 import { leftoversOf, placeAt } from "../platform/exchange.js";
 

@@ -1,4 +1,7 @@
-/** Names that are not UTF-8. What Node makes of one is the name of nothing, so whoever goes by it finds that nothing is there. */
+/**
+ * Handles file names that are not UTF-8. Node converts such a name to text that names no file, so a call with that text
+ * finds nothing.
+ */
 import { isUtf8 } from "node:buffer";
 import { readdirSync, rmdirSync, unlinkSync } from "node:fs";
 

@@ -1,3 +1,4 @@
+/** Reads a file that may be gone or forbidden. */
 import { closeSync, openSync } from "node:fs";
 
 /** What `read` makes of the file, or null when it cannot be opened: it is gone, or not for this user. */

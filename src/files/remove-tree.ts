@@ -1,6 +1,6 @@
 /**
- * Removing a tree that nobody needs any more. Removing a file waits for the disk: where there are many, several are under way
- * at a time. A few are removed at once, since a hop to the thread pool costs as much as that.
+ * Removes a tree that is not needed any more. Removing a file waits for the disk: where there are many, several are
+ * under way at a time. A few are removed at once, since a hop to the thread pool costs as much as that.
  */
 import { chmodSync, lstatSync, rmdirSync, unlink, unlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,9 @@
 /**
- * The mark beside a target: the fencing token of whoever last began to publish there, and an id of the place. It is for
- * stores on a server, which cannot keep others away from this disk once a connection to them is gone. It lies in
- * `<parent of the target>/.holdfast-fence/`, one file a target; changing it, and renaming something to the target, happen
- * under a kernel lock on the file `guard` there, so nobody gets in between a look at the mark and a rename.
+ * The mark beside a target: the fencing token of the publisher that last began to publish there, and an id of the
+ * place. It is for stores on a server, which cannot keep others away from this disk once a connection to them is gone.
+ * It lies in `<parent of the target>/.holdfast-fence/`, one file a target; changing it, and renaming something to the
+ * target, happen under a kernel lock on the file `guard` there, so no other process gets in between a look at the mark
+ * and a rename.
  *
  *   a publish begins      the mark is made if there is none, on the disk; then it is raised to the publisher's token
  *   the rename            refused when the mark is not the publisher's own any more: somebody else has begun since

@@ -1,4 +1,7 @@
-/** The report that every refusal carries: who is in the way, for how long still, and when to come back. */
+/**
+ * Makes the contention report that every refusal carries: the holders in the way, how long they still hold, and when to
+ * come back.
+ */
 import type { Grant, Ticket } from "./grant.js";
 import type { Key } from "./key.js";
 import { type Instant, isoTime, remainingMs, remainingSeconds } from "./time.js";

@@ -1,6 +1,6 @@
 /**
- * The rules of locking, once: given everything held and waited for around a request, may it go, must it wait, or is it
- * refused? Pure; every store that keeps grants itself asks here, inside its guard.
+ * The rules of locking, stated once: given everything held and waited for around a request, `decide` grants it, makes
+ * it wait, or refuses it. Pure; every store that keeps grants itself calls it inside its guard.
  *
  * Why no two grants of different clients conflict: every grant that is new, or more than it was, is decided here on what is
  * there in that step, and a conflicting one is either in the way or among the `ends`, which go in the same step. A commit

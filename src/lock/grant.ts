@@ -1,6 +1,6 @@
 /**
- * A grant is one holder's hold on one resource; a ticket is one request's place in line. Both are plain values: stores
- * keep them, rules judge them, nothing mutates them.
+ * The values of the rules: a grant is one holder's hold on one key; a ticket is one request's place in the queue. Both
+ * are plain values: stores keep them, rules judge them, nothing mutates them.
  */
 import type { Key } from "./key.js";
 import type { Hold, Mode } from "./mode.js";

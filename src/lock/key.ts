@@ -1,5 +1,5 @@
 /**
- * What is locked is named by a key: 1 to 64 segments joined by `/`. A key is checked once, where it enters, and is a
+ * Keys, the names of what is locked: 1 to 64 segments joined by `/`. A key is checked once, where it enters, and is a
  * branded string from then on. The key and each of its ancestors are its *nodes*; conflicts are decided node by node.
  */
 import { invalidArgument } from "../base/errors.js";

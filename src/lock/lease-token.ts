@@ -1,4 +1,7 @@
-/** The lease token: the secret that proves a grant is one's own. Stores keep only its hash. */
+/**
+ * Makes lease tokens and their hashes. The lease token is the secret that proves that a grant is one's own. Stores keep
+ * only its hash.
+ */
 import { hash, randomFillSync } from "node:crypto";
 
 const TOKEN_BYTES = 24;

@@ -1,7 +1,7 @@
 /**
- * Ids of grants: UUIDs of version 8, the one for layouts of one's own. The first 60 bits come from the key, the other 62
- * are random. So a store that keeps grants sorted by id has those on one key side by side and needs no second index to
- * find them. Two keys can share their first bits: whoever reads a range of ids compares the keys too.
+ * Makes the ids of grants: UUIDs of version 8, the version for custom layouts. The first 60 bits come from the key, the
+ * other 62 are random. So a store that keeps grants sorted by id has those on one key side by side and needs no second
+ * index to find them. Two keys can share their first bits: a reader of a range of ids compares the keys too.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,7 +1,7 @@
 /**
- * A manifest tells of one publish: it is on record from before the first byte until long after the end. `pending` ends
- * `committed` or `aborted`. Between, it is sealed: everything is written and synced, and the staged folder's identity is
- * on record, so that whoever finds the manifest after a crash can tell whether the rename was made.
+ * A manifest describes one publish: it is on record from before the first byte until long after the end. `pending` ends
+ * `committed` or `aborted`. Between, it is sealed: everything is written and synced, and the staged folder's identity
+ * is on record, so that a process that finds the manifest after a crash can decide whether the rename was made.
  */
 import type { Key } from "./key.js";
 import { isoTime } from "./time.js";

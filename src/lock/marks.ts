@@ -1,4 +1,4 @@
-/** Where two holds meet: every node at which both leave a mark, and whether the marks get along. */
+/** Compares the marks of two holds: finds every node at which both leave a mark, and whether these marks conflict. */
 
 import type { Want } from "./grant.js";
 import { isWithin, type Key } from "./key.js";

@@ -1,6 +1,6 @@
 /**
- * The one global order of nodes, in which whoever already holds something may go on waiting: levels first (`project`
- * before `map` before `sketch`), other kinds after them by depth, then by the bytes of the key.
+ * The only global order of nodes, in which a holder may wait for more: levels first (`project` before `map` before
+ * `sketch`), other kinds after them by depth, then by the bytes of the key.
  */
 import { depthOf, type Key, kindOf } from "./key.js";
 

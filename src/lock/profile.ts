@@ -1,5 +1,6 @@
 /**
- * When a grant may be ended without its holder. Four declared profiles, because one rule is not right for all work:
+ * Profiles: the rule by which a grant may be ended without its holder. There are four, because one rule is not right
+ * for all work:
  *
  *   default   the lease has expired, or the process is proven dead
  *   lease     the lease has expired

@@ -1,6 +1,6 @@
 /**
- * The line. Tickets are served by number; a ticket holds back everything behind it that conflicts with what it wants,
- * so a waiting writer is not overtaken by readers for ever. Only whoever can go next is woken.
+ * The queue. Tickets are served by number; a ticket holds back everything behind it that conflicts with what it wants,
+ * so a waiting writer is not overtaken by readers for ever. Only the waiters that can go next are woken.
  */
 import type { Grant, Ticket, Want } from "./grant.js";
 import type { Key } from "./key.js";

@@ -1,7 +1,7 @@
 /**
- * What everybody who uses a store must agree on: the order of levels and the recovery profile of each resource. It is
- * recorded in the store by whoever comes first; a caller that states something else gets `E_CONFIG`, one that states
- * nothing takes what is recorded.
+ * The settings that all users of a store must agree on: the order of levels and the recovery profile of each resource.
+ * The first client records them in the store; a caller that states something else gets `E_CONFIG`, one that states
+ * nothing adopts the recorded ones.
  */
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { PROFILES, type Profile } from "./grant.js";

@@ -1,6 +1,6 @@
 /**
- * An instant carries two clocks. On one machine and boot only `bootMs` counts (it includes suspend and ignores jumps of
- * the wall clock); across a restart only `wallMs` means anything, and then with a margin.
+ * Instants, each with two clocks. On one machine and boot only `bootMs` counts (it includes suspend and ignores jumps
+ * of the wall clock); across a restart only `wallMs` means anything, and then with a margin.
  */
 export interface Instant {
   readonly wallMs: number;

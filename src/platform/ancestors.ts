@@ -1,4 +1,4 @@
-/** The processes this one descends from, the nearest first; none where the system does not tell. */
+/** Returns the ancestors of this process, the nearest first; none where the system does not report them. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 

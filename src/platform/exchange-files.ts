@@ -1,4 +1,4 @@
-/** Two names change places in one step of the system, where it has one. */
+/** Exchanges two files in one step of the system, where it has one. */
 import { renameSync } from "node:fs";
 import native from "fs-native-extensions";
 

@@ -1,7 +1,7 @@
 /**
- * Folders that change places in one step. `exchange` makes two names swap what they name (RENAME_EXCHANGE on Linux,
- * renamex_np on macOS): both are valid at every instant. Where the system has no such call the old folder is moved aside
- * first, and there is an instant without it; what a crash leaves then is put back by `lookAt` and `putBack`.
+ * Exchanges two folders in one step. `exchange` makes two names swap what they name (RENAME_EXCHANGE on Linux,
+ * renamex_np on macOS): both are valid at every instant. Where the system has no such call the old folder is moved
+ * aside first, and there is an instant without it; what a crash leaves then is put back by `lookAt` and `putBack`.
  *
  * A rename of a folder onto an empty one replaces it silently, so a rename is never relied on for not replacing: whoever
  * renames looks first, under a guard that keeps out whoever else may make the target.

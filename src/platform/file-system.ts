@@ -1,6 +1,6 @@
 /**
- * Whether a folder may carry a store: everything rests on kernel locks, exclusive create and atomic rename, and on all
- * processes asking one kernel. Two gates, in this order:
+ * Checks whether a folder may carry a store: everything rests on kernel locks, exclusive create and atomic rename, and
+ * on all processes asking one kernel. Two gates, in this order:
  *
  * 1. `assertLocalFileSystem` refuses by type what other kernels write to as well. No probe could find that out: on NFS
  *    or a folder shared with a virtual machine's host, every probe of one process may well succeed.

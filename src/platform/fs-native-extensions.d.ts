@@ -1,3 +1,4 @@
+/** The types of `fs-native-extensions`, which has none: kernel locks on descriptors, and the exchange of two names. */
 declare module "fs-native-extensions" {
   const native: {
     tryLock(fd: number, options?: { shared?: boolean }): boolean;

@@ -1,7 +1,7 @@
 /**
- * A proof of life that a command inherits: it lasts while the process that made it lives, or the command, or anything the
- * command started, however each of them ends. Nobody has to be told: an open descriptor is all it takes, and programs
- * hand it on to what they start without knowing of it.
+ * A proof of life that a command inherits: it lasts while the process that made it lives, or the command, or anything
+ * the command started, however each of them ends. No process has to be notified: an open descriptor is enough, and
+ * programs hand it on to what they start without knowing of it.
  *
  * It is one file with two locks on it, each kept by an open description of its own:
  *

@@ -1,6 +1,6 @@
 /**
- * Proof files of other processes, kept open: in a line the same few processes are looked at and woken again and again, and
- * opening a file costs more than either.
+ * Keeps proof files of other processes open: in a queue the same few processes are checked and woken again and again,
+ * and opening a file costs more than either.
  *
  * A file is kept by name and identity, so it is the one a record meant, whatever its name stands for by now. That a process
  * lives is taken from it; that one is dead is proven by name and identity, as everywhere. A proof that a command inherits is

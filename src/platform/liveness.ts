@@ -1,4 +1,4 @@
-/** Whether the process behind a record lives, by the proof that the record names. */
+/** Decides whether the process behind a record lives, by the proof that the record names. */
 import type { ProofFile } from "./known-proofs.js";
 import { lifeOfProcess, thisMachine } from "./machine.js";
 import type { Life } from "./proof-of-life.js";

@@ -1,7 +1,7 @@
 /**
- * Servers on the loopback. Who may talk to one: programs of this machine, and pages that it served itself. A page from
- * elsewhere may not, whichever site it came from: it carries an Origin, and one that points a name of its own here (DNS
- * rebinding) carries its Host.
+ * Starts servers on the loopback, and checks their requests. They accept programs of this machine, and pages that they
+ * served themselves. A page from elsewhere is refused, whichever site it came from: it carries an Origin, and one that
+ * points a name of its own here (DNS rebinding) carries its Host.
  */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** Who and where this process is: machine, boot, and the process among all that ever had its pid. */
+/** Identifies this process: its machine, its boot, and the process among all that ever had its pid. */
 import { readFileSync, readlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { hostname, userInfo } from "node:os";

@@ -1,4 +1,4 @@
-/** The names in a folder; none where it is not there or cannot be listed. */
+/** Returns the names in a folder; none where it is missing or cannot be listed. */
 import { readdirSync } from "node:fs";
 
 export function namesIn(folder: string): string[] {

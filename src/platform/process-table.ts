@@ -1,4 +1,7 @@
-/** The processes of this machine, as far as the system tells: who belongs to which group, and who has which file open. */
+/**
+ * Reads the processes of this machine, as far as the system reports them: the members of a process group, and the
+ * processes that have a file open.
+ */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 

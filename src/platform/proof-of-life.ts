@@ -1,7 +1,7 @@
 /**
- * Proof of life: a process that holds anything keeps a kernel lock on a file of its own, `alive/<nonce>`, for as long as
- * it lives. The kernel takes the lock away the moment the process is gone, however it went, so anybody can find out by
- * trying it: granted means dead. A stopped process keeps its lock. There is no pid to be reused.
+ * Proof of life: a process that holds anything keeps a kernel lock on a file of its own, `alive/<nonce>`, for as long
+ * as it lives. The kernel frees the lock the moment the process is gone, however it went, so any process can find out
+ * by trying it: granted means dead. A stopped process keeps its lock. There is no pid to be reused.
  *
  * A file that is missing, or is not the very file the record names (same device, inode and time of birth), proves
  * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.

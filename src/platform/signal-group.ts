@@ -1,3 +1,4 @@
+/** Sends signals to the process group of a child. */
 import type { ChildProcess } from "node:child_process";
 
 /** To everybody in the process group that was made for this child. */

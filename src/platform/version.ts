@@ -1,4 +1,7 @@
-/** The version of this package, read from package.json, which lies two folders above this module, bundled or not. */
+/**
+ * Returns the version of this package, read from package.json, which lies two folders above this module, bundled or
+ * not.
+ */
 import { readFileSync } from "node:fs";
 
 export function packageVersion(): string {

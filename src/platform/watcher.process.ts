@@ -1,4 +1,4 @@
-/** The keeper, in its own process: keeper.ts has the protocol. It holds nothing and writes nothing. */
+/** The watcher, in its own process: watcher.ts has the protocol. It holds nothing and writes nothing. */
 import { createInterface } from "node:readline";
 import { sleep } from "../base/sleep.js";
 import { listYounger, processAt, wasStartedWith } from "./process-table.js";

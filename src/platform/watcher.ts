@@ -1,6 +1,7 @@
 /**
- * The keeper, seen from its maker, a process that runs commands (a worker, a gate): one small process beside it that ends
- * their process groups when the maker cannot, because it was killed or does not get to run.
+ * The watcher, as its maker uses it. The maker is a process that runs commands (a worker, a gate); the watcher is one
+ * small process beside it that ends their process groups when the maker cannot, because it was killed or does not get
+ * to run.
  *
  *   expect MARK      a command may be started from now on, with this in its environment
  *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker says it
@@ -10,7 +11,7 @@
  *
  * The pipe closes when the maker is gone, however it went: all groups are killed. One that was expected, of a maker that
  * was killed before it knew the pid, is looked for by its mark and killed too, where the system shows what a process was
- * started with (Linux). A group whose time is up is killed: from then on the slot of a job may be given on. A keeper that was
+ * started with (Linux). A group whose time is up is killed: from then on the slot of a job may be given on. A watcher that was
  * killed is started anew with the next line; while both of them are dead, a group is on its own.
  */
 import { type ChildProcess, spawn } from "node:child_process";

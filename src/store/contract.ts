@@ -1,9 +1,9 @@
 /**
- * What a store promises to the layer above. Every call is one atomic step of the store: it happens whole, together with
- * its audit entries, or not at all. Calls are conditional: they name the grant by id and by the hash of its lease token,
- * and change nothing when that grant is not there any more.
+ * The contract of a store: what it promises to the layer above. Every call is one atomic step of the store: it happens
+ * whole, together with its audit entries, or not at all. Calls are conditional: they name the grant by id and by the
+ * hash of its lease token, and change nothing when that grant is not there any more.
  *
- * A store does not wait for locks, beat hearts or retry: that is written once, above.
+ * A store does not wait for locks, renew leases by itself or retry: that is written once, above.
  */
 import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";

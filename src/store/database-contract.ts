@@ -1,4 +1,7 @@
-/** What a store that is a database offers beside the locks: rows of the caller's own, and steps of several statements. */
+/**
+ * The contract of a store that is a database: beside the locks it offers rows of the caller's own, and steps of several
+ * statements.
+ */
 import type { AuditEvent } from "../lock/audit.js";
 import type { Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";

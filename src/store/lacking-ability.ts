@@ -1,3 +1,4 @@
+/** Stands in for the methods that a store does not have. */
 import type { Abilities } from "./contract.js";
 
 /** Makes a method for a store without this ability. It throws: a caller looks at `abilities` first. */

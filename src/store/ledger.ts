@@ -1,7 +1,7 @@
 /**
- * What memory, file and SQLite each do in their own way: keep grants, tickets, fence counters and audit chains, and
- * change them in one atomic step under a guard. Everything else about locks is written once, in `local-store.ts` and the
- * operations beside it.
+ * The contract of a ledger, which memory, file and SQLite each fulfill in their own way: it keeps grants, tickets,
+ * fence counters and audit chains, and changes them in one atomic step under a guard. Everything else about locks is
+ * written once, in `local/local-store.ts` and `operations/`.
  */
 import type { AuditDraft, AuditEntry } from "../lock/audit.js";
 import type { Neighbourhood } from "../lock/decide.js";

@@ -1,4 +1,4 @@
-/** What a store keeps of publishing. */
+/** The contract of a store's publish records (manifests): reading them, and the steps of a publish that change them. */
 import type { Manifest, ManifestFile } from "../lock/manifest.js";
 import type { GrantRef, Party } from "./contract.js";
 

@@ -1,4 +1,7 @@
-/** The only place that knows the stores by name. Each is loaded when it is asked for, so none costs the others. */
+/**
+ * Opens a store by its URL. This is the only module that knows the drivers by name. Each driver is loaded when it is
+ * requested, so none costs the others.
+ */
 
 import { HoldfastError } from "../base/errors.js";
 import { withoutPassword } from "../base/without-password.js";

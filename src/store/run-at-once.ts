@@ -1,4 +1,4 @@
-/** Running a caller's function inside a step. */
+/** Runs a caller's function inside a step, and refuses one that would finish later. */
 import { type HoldfastError, invalidArgument } from "../base/errors.js";
 
 /** What goes on after the step is not protected by it: a function that promises to finish later is refused. */

@@ -1,4 +1,4 @@
-/** The refusal to take a store away that somebody still relies on. */
+/** Refuses to remove a store in which a lease has not expired. */
 
 import { HoldfastError } from "../base/errors.js";
 import type { Grant } from "../lock/grant.js";

@@ -1,6 +1,6 @@
 /**
- * Key segments as file names: readable, safe on file systems that ignore case or forbid characters, and never longer than
- * a name may be. Names are not decoded: each record carries its key.
+ * Encodes key segments as file names: readable, safe on file systems that ignore case or forbid characters, and never
+ * longer than a name may be. Names are not decoded: each record carries its key.
  */
 import { createHash } from "node:crypto";
 

@@ -1,4 +1,4 @@
-/** Looking at a file store: its files are read, and nothing else happens to them. */
+/** Examines a file store for the doctor: reads its files, and changes nothing. */
 import { join, resolve } from "node:path";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local/local-store.js";

@@ -1,7 +1,8 @@
 /**
- * What opening a folder would make, and taking it away again. Under the store's guard: is anything held, then the folder of
- * locks is moved aside in one step and looked at once more, since whoever has the store open does not need that guard to
- * take a lock. What came in between is moved back, and the removal refused. Guard files stay.
+ * Reports what opening a folder as a store would make, and removes a store. The removal runs under the store's guard:
+ * when nothing is held, the folder of locks is moved aside in one step and checked once more, since a process that has
+ * the store open does not need that guard to acquire a lock. Grants that were made in between are moved back, and the
+ * removal is refused. Guard files stay.
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Where things are in a file store:
+ * The paths of a file store:
  *
  *   store.json, store.guard         schema and settings, and the lock to write them
  *   floor.json, floor.guard         the floor under the fences of new trees, and the lock to raise it

@@ -1,4 +1,4 @@
-/** The ledger in plain files: steps on one tree or several, each under the guards of its trees. */
+/** The ledger in plain files: runs steps on one tree or several, each under the guards of its trees. */
 import { randomUUID } from "node:crypto";
 import { HoldfastError } from "../../base/errors.js";
 import { enterAll, leaveAll, tryEnterAll } from "../../files/guard.js";

@@ -1,4 +1,4 @@
-/** `file:DIR`: plain JSON files in a folder of a local disk, for one machine. */
+/** Opens `file:DIR`: plain JSON files in a folder of a local disk, for one machine. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";

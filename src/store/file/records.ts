@@ -1,6 +1,6 @@
 /**
- * Reading a file store without any guard, and without creating anything. A file caught half-written is read again. What a
- * crash left decided or pending is shown as done: that is what the next holder of the guard will make of it.
+ * Reads a file store without any guard, and without creating anything. A file caught half-written is read again. Steps
+ * that a crash left decided or pending are shown as done: the next holder of the guard will finish them.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

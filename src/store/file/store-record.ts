@@ -1,4 +1,4 @@
-/** store.json: what everybody who uses the folder has agreed on, and what must be true of it before anybody relies on it. */
+/** Defines store.json, the settings that all users of the folder have agreed on, and checks it before it is relied on. */
 
 import { HoldfastError } from "../../base/errors.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";

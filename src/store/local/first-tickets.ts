@@ -1,3 +1,4 @@
+/** Collects the first tickets of several trees. */
 import type { Ticket } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 

@@ -1,6 +1,7 @@
 /**
- * Grants and tickets as stores write them: the public record in its fixed names, and beside it what only the store needs.
- * Reading checks what is read: a record that makes no sense, or a newer one, is reported as unreadable, never guessed at.
+ * Encodes grants and tickets as stores write them: the public record in its fixed names, and beside it the fields that
+ * only the store needs. Decoding checks the record: one that makes no sense, or a newer one, is reported as unreadable,
+ * never guessed at.
  */
 
 import { isObject } from "../../base/is-object.js";

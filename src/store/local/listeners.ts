@@ -1,4 +1,4 @@
-/** Who in this process listens for wake-ups, by process nonce and ticket. */
+/** Keeps the waiters of this process that listen for wake-ups, by process nonce and ticket. */
 
 import type { Listening } from "../contract.js";
 

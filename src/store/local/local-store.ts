@@ -1,4 +1,4 @@
-/** A store made of a ledger: each call of the contract is one transaction that runs one operation. */
+/** Makes a store of a ledger: each call of the contract is one transaction that runs one operation. */
 
 import { sleep } from "../../base/sleep.js";
 import type { Ticket } from "../../lock/grant.js";

@@ -1,6 +1,6 @@
 /**
- * A store of files serves one machine. Which one is on record; when the folder turns up on another, that one takes it
- * over, unless something in it is still held from where it was before.
+ * Ensures that a store of files serves one machine. The machine is on record; when the folder appears on another one,
+ * that one adopts it, unless something in it is still held from the first.
  */
 
 import { HoldfastError } from "../../base/errors.js";

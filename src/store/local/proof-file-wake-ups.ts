@@ -1,7 +1,7 @@
 /**
- * Wake-ups through the proof file: a waiter watches its own `alive/<nonce>`, and whoever makes room writes one byte into
- * the file of the next in line. One watch per process however many wait in it, and nobody else is woken. A wake-up that
- * gets lost costs a poll, never the lock.
+ * Wakes waiters through their proof files: a waiter watches its own `alive/<nonce>`, and a release writes one byte into
+ * the file of the next waiter. A process has one watch however many wait in it, and no other waiter is woken. A wake-up
+ * that gets lost costs a poll, never the lock.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";

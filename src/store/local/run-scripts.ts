@@ -1,6 +1,6 @@
 /**
- * Running scripts on a ledger: each ask of the generator is answered inside one step, by the same operations that the lock
- * verbs use, and what they change is applied at once, so that the next ask sees it.
+ * Runs scripts on a ledger: each request of the generator is answered inside one step, by the same operations that the
+ * lock verbs use, and their changes are applied at once, so that the next request sees them.
  *
  * A verb that refuses throws into the script, which may go on: it had changed nothing yet. Whatever else fails, a
  * statement or a change half made, ends the step with nothing changed.

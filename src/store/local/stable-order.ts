@@ -1,4 +1,7 @@
-/** One order of what is near, whatever ledger it comes from, so that the same history gets the same answers. */
+/**
+ * Sorts grants and tickets in one order, whatever ledger they come from, so that the same history gets the same
+ * answers.
+ */
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant } from "../../lock/grant.js";
 

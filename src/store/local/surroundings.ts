@@ -1,6 +1,6 @@
 /**
- * What a store on one machine needs of its surroundings: how to tell whether a holder lives, and how to wake a waiter.
- * File and SQLite share one way (a folder of proof files), memory has its own.
+ * Defines what a store on one machine needs from outside: a way to decide whether a holder lives, and a way to wake a
+ * waiter. File and SQLite share one implementation (a folder of proof files), memory has its own.
  */
 import { type Proof, seenAt, type Ticket } from "../../lock/grant.js";
 import type { Life, Witness } from "../../lock/profile.js";

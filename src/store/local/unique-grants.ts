@@ -1,3 +1,4 @@
+/** Removes repeated references from a list of grants. */
 import type { GrantRef } from "../contract.js";
 
 /** Whoever names a grant twice means it once. */

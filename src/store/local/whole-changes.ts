@@ -1,7 +1,8 @@
 /**
- * Steps ask for what they change in objects of many kinds, and whoever carries the changes out would meet them all. With
- * every field there, in one order, it meets one: the engine then compiles it once and keeps what it has compiled, also in a
- * process that is now alone with a lock and now in a line for it.
+ * Gives the changes of every step the same shape. Operations return changes as objects with different fields, and the
+ * code that applies them would meet all these shapes. With every field present, in one order, it meets one: the engine
+ * then compiles that code once and keeps the result, also in a process that now holds a lock alone and now waits in its
+ * queue.
  */
 import type { Changes } from "../ledger.js";
 

@@ -1,4 +1,7 @@
-/** The reference model: everything in one process, in the plainest way that could be right. */
+/**
+ * The ledger in memory, for the clients of one process: the reference model, written in the plainest way that could be
+ * right.
+ */
 import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";

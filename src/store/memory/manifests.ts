@@ -1,4 +1,4 @@
-/** Manifests in memory, in the plainest way that could be right. */
+/** Publish records in memory, in the plainest way that could be right. */
 import { isWithin, type Key } from "../../lock/key.js";
 import { byAge, type Manifest, type ManifestFile } from "../../lock/manifest.js";
 import type { ManifestPage } from "../contract.js";

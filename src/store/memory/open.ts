@@ -1,4 +1,4 @@
-/** `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
+/** Opens `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import { lifeOfProcess } from "../../platform/machine.js";

@@ -1,7 +1,7 @@
 /**
- * Acquire: decide, then grant everything or nothing. Meeting a recoverable grant it steals: the old grant ends, the new
- * one begins with a higher fencing token, and both are on record, in one step. However many try at once, the guard lets
- * them in one after the other, and whoever comes second finds the new grant.
+ * Acquires: decides, then grants everything or nothing. A recoverable grant in the way is stolen: the old grant ends,
+ * the new one begins with a higher fencing token, and both are on record, in one step. However many try at once, the
+ * guard admits them one after the other, and the second finds the new grant.
  */
 
 import { HoldfastError } from "../../base/errors.js";

@@ -1,4 +1,4 @@
-/** What every operation may use besides the view of the guard. */
+/** Defines the context that every operation gets besides the view of the guard, and makes audit entries. */
 import { randomUUID } from "node:crypto";
 import type { AuditDraft, AuditEvent } from "../../lock/audit.js";
 import type { Grant } from "../../lock/grant.js";

@@ -1,4 +1,4 @@
-/** Upgrade and downgrade: a grant changes its mode and nobody gets in between. */
+/** Upgrades and downgrades: a grant changes its mode, and no other request gets in between. */
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { decide } from "../../lock/decide.js";

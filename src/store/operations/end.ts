@@ -1,6 +1,7 @@
 /**
- * Ending a grant without its holder. Recovery ends only what its profile calls recoverable; a break ends what still looks
- * alive, and needs a person and a written reason. Both raise the fence, and both are on record in the same step.
+ * Ends a grant without its holder. Recovery ends only grants that their profile calls recoverable; a break ends one
+ * that still looks alive, and needs a person and a written reason. Both raise the fence, and both are on record in the
+ * same step.
  */
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";

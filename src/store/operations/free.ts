@@ -1,4 +1,7 @@
-/** The check of a change to something that nobody holds: no grant stands in the way of a write, or only one that is over. */
+/**
+ * Checks that a key is free before a change that needs no holder: no grant stands in the way of a write, or only one
+ * that is over.
+ */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Key } from "../../lock/key.js";

@@ -1,7 +1,7 @@
 /**
- * Handing over: whoever releases a key grants it, in the same step, to those in line for it who can go now. Between one
- * holder and the next there is then no moment in which nobody holds the key, and the next one needs no step of its own to
- * come in: woken, it looks whether it holds the key.
+ * Hands a released key over: the release grants it, in the same step, to the waiters in its queue that can go now.
+ * Between one holder and the next there is then no moment without a holder, and the next one needs no step of its own
+ * to come in: woken, it looks whether it holds the key.
  *
  * The waiter may never hear of it. Each way it comes back to the line:
  *   its wake-up was lost             it looks with every poll

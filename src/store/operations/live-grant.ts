@@ -1,4 +1,4 @@
-/** Finding the caller's own grant under the guard, and the errors when it is not there or has lapsed. */
+/** Finds the caller's own grant under the guard, and throws when it is missing or has lapsed. */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";

@@ -1,4 +1,4 @@
-/** The record of a grant that begins now. */
+/** Makes the record of a new grant. */
 import type { Grant, Want } from "../../lock/grant.js";
 import { newLockId } from "../../lock/lock-id.js";
 import type { Party } from "../contract.js";

@@ -1,4 +1,7 @@
-/** Standing in line: taking a ticket, keeping it fresh, giving it back, and whom to wake when something changed. */
+/**
+ * Puts a request into the queue: makes a ticket, keeps it fresh, gives it up, and finds the waiters to wake after a
+ * change.
+ */
 import { randomUUID } from "node:crypto";
 import { type Contention, contentionReport } from "../../lock/contention.js";
 import type { Decision, Neighbourhood } from "../../lock/decide.js";

@@ -1,4 +1,4 @@
-/** A refusal that comes before any lock is asked for: it changes nothing but the record. */
+/** Records a refusal that comes before any lock is requested: it changes nothing but the audit trail. */
 import type { Key } from "../../lock/key.js";
 import type { Party } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";

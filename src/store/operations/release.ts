@@ -1,4 +1,4 @@
-/** Release: only the holder, by its own ids, so that it can never take away what a successor holds. */
+/** Releases a grant: only its holder can, by the grant's own ids, so that a release never ends the grant of a successor. */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Ending, Neighbourhood } from "../../lock/decide.js";

@@ -1,4 +1,7 @@
-/** Renewal extends a lease; resuming turns a lapsed one that nobody has ended into a new grant with a new token. */
+/**
+ * Renews and resumes: renewal extends a lease; resuming turns a lapsed one that was not ended into a new grant with a
+ * new token.
+ */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";

@@ -1,6 +1,6 @@
 /**
- * What becomes of a publish that nobody finished, in the step that grants and under its guard, so whoever gets the lock
- * finds things settled. The state of the disk decides, see settle-on-disk.ts.
+ * Settles an unfinished publish, in the step that grants and under its guard, so that the next holder finds it settled.
+ * The state of the disk decides, see settle-on-disk.ts.
  *
  * The writer is live while its grant stands; nothing of a live writer is touched. One whose grant was ended has lost the
  * right to go on, and learns so at its next step.

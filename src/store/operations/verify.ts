@@ -1,4 +1,4 @@
-/** Is this number the one of a live grant on the resource or above it? Passing does not use it up. */
+/** Verifies a fencing token: it must belong to a live grant on the resource or above it. Passing does not use it up. */
 import type { Grant } from "../../lock/grant.js";
 import { isWithin, type Key } from "../../lock/key.js";
 import { isExpired } from "../../lock/profile.js";

@@ -1,4 +1,7 @@
-/** Looking at a store on a server through the functions that change nothing. The server's own tools look after the rest. */
+/**
+ * Examines a store on a server for the doctor, through the functions that change nothing. The server's own tools check
+ * the rest.
+ */
 import { createSystemClock } from "../../platform/clock.js";
 import type { Examination } from "../contract.js";
 import { call } from "./connection/call.js";

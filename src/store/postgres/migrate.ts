@@ -1,7 +1,8 @@
 /**
- * Sets the schema up and brings it up to date. A migration runs the steps for the tables that the store lacks, in the order
- * of their versions, then the scripts with the functions (10 to 90), and records the version and a hash of the functions.
- * Functions of another hash are replaced within a version too; a change of a signature drops the function in its script.
+ * Installs the schema and brings it up to date. A migration runs the steps for the tables that the store lacks, in the
+ * order of their versions, then the scripts with the functions (10 to 90), and records the version and a hash of the
+ * functions. Functions of another hash are replaced within a version too; a change of a signature drops the function in
+ * its script.
  *
  * All of it is one transaction under an advisory lock. Of several clients that migrate at once one does it, and the others
  * find it done. A crash before the commit leaves the version that was there, whole; after the commit the new one.

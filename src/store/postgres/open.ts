@@ -1,7 +1,8 @@
 /**
- * `postgres://…`: the store for several machines. The rules of locking run in the server, as functions of the schema
- * `holdfast`, under the server's clock; see sql/. Opening creates nothing: a server without the schema is refused, because
- * it may be the empty stand-in of one that was lost. Which store was met is remembered and named in every call.
+ * Opens `postgres://…`, the store for several machines. The rules of locking run in the server, as functions of the
+ * schema `holdfast`, under the server's clock; see sql/. Opening creates nothing: a server without the schema is
+ * refused, because it may be the empty stand-in of one that was lost. The identity of the store that was found is
+ * remembered and named in every call.
  */
 
 import type { Profile } from "../../lock/grant.js";

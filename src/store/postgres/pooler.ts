@@ -1,5 +1,5 @@
 /**
- * Whether a pooler stands between us and the server. It shows by telling another process id than the backend has. What is
+ * Detects a pooler between this process and the server: it reports another process id than the backend has. What is
  * said to one backend (LISTEN, a prepared statement) is then unknown to the next, so nothing of that kind is said.
  */
 import type pg from "pg";

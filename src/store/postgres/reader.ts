@@ -1,4 +1,4 @@
-/** Reading takes no lock. */
+/** Reads grants, waiters and audit entries from the server, without any lock. */
 import { parseEntry } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";

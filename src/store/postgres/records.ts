@@ -1,7 +1,7 @@
 /**
- * Grants and tickets as the functions tell them. The server's clock decides; for whoever compares with the clock of this
- * process, moments are told in that one too, counted back from the moment the answer came. So a clock that is wrong by an
- * hour shows wrong times of day and nothing else.
+ * Decodes grants and tickets from the answers of the functions. The server's clock decides; for callers that compare
+ * with the clock of this process, moments are converted to that one too, counted back from the moment the answer
+ * arrived. So a clock that is wrong by an hour shows wrong times of day and nothing else.
  */
 import type { Contention } from "../../lock/contention.js";
 import type { Grant, Metadata, Profile, Proof, Ticket, Want } from "../../lock/grant.js";

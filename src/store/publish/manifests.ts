@@ -1,4 +1,4 @@
-/** The role of manifests on a ledger: each call is one step on the trees of the manifests it concerns. */
+/** The publish records of a store on a ledger: each call is one step on the trees of the manifests it concerns. */
 import { type Key, treeOf } from "../../lock/key.js";
 import type { ManifestDraft, Manifests } from "../contract.js";
 import type { Ledger, LedgerView, Outcome } from "../ledger.js";

@@ -1,7 +1,7 @@
 /**
- * What becomes of the files of a publish that nobody finished. The disk decides, never a guess: the staged folder is known
- * by its identity, so either it stands at the target, then the rename was made under the guard and is rolled forward, or
- * it does not, then nothing was visible and it is undone. A manifest without a seal never came as far as a rename.
+ * Settles the files of an unfinished publish. The disk decides, never a guess: the staged folder is known by its
+ * identity, so either it stands at the target, then the rename was made under the guard and is rolled forward, or it
+ * does not, then nothing was visible and it is undone. A manifest without a seal never came as far as a rename.
  *
  *   on the disk                          what is done                           a crash meanwhile leaves
  *   not sealed, or stage at `tmpPath`    aborted                                the same to do

@@ -1,4 +1,4 @@
-/** Removes in its own time what ended manifests left on the disk. */
+/** Removes the files that ended manifests left on the disk, in the background. */
 
 import { removeTree } from "../../files/remove-tree.js";
 import type { Manifest } from "../../lock/manifest.js";

@@ -1,8 +1,8 @@
 /**
- * Looking at a database without touching it. Any connection to a database in WAL mode writes beside it, even one that only
- * reads; so what is looked at is a copy of the database and its WAL, elsewhere. When both stood still while they were
- * copied, the copy is of one moment. In a store that never stands still files change all the time anyway: then the
- * original is read.
+ * Examines a database for the doctor, without touching it. Any connection to a database in WAL mode writes beside it,
+ * even one that only reads; so this reads a copy of the database and its WAL, elsewhere. When both stood still while
+ * they were copied, the copy is of one moment. In a store that never stands still files change all the time anyway:
+ * then the original is read.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

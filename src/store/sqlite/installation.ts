@@ -1,7 +1,8 @@
 /**
- * What opening a database would change, and taking our tables away again. Under the turnstile and in one write
- * transaction: is anything held, and if not the tables go. When they were all there was, so does the file. Whoever has it
- * open finds no tables, or a file that is gone, and says so; whoever opens it next begins anew.
+ * Reports what opening a database would change, and removes a store's tables. The removal runs under the turnstile and
+ * in one write transaction: when nothing is held, the tables go. When they were all there was, so does the file. A
+ * process that has it open finds no tables, or a file that is gone, and reports it; the next process that opens it
+ * begins anew.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

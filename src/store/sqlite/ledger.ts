@@ -1,7 +1,7 @@
 /**
- * The ledger in one SQLite file (WAL). The guard is a short `BEGIN IMMEDIATE`. As long as nobody else writes it is asked
- * for directly. Once another writer is met, the next steps go through the turnstile first: SQLite's own retry serves
- * equals very unevenly, and a failed try costs more than a look at the turnstile.
+ * The ledger in one SQLite file (WAL). The guard is a short `BEGIN IMMEDIATE`. As long as no other process writes, a
+ * step begins directly. Once another writer is met, the next steps go through the turnstile first: SQLite's own retry
+ * serves equals very unevenly, and a failed try costs more than a look at the turnstile.
  */
 
 import { HoldfastError } from "../../base/errors.js";

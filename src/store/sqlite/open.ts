@@ -1,4 +1,4 @@
-/** `sqlite:PATH`: one database file on a local disk, with its proofs of life in `alive/` beside it. */
+/** Opens `sqlite:PATH`: one database file on a local disk, with its proofs of life in `alive/` beside it. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";

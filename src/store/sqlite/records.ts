@@ -1,4 +1,7 @@
-/** Reading without the guard. What belongs together is read in one transaction, so that it is of one moment. */
+/**
+ * Reads the store without the guard. Rows that belong together are read in one transaction, so that they are of one
+ * moment.
+ */
 import type { Ticket } from "../../lock/grant.js";
 import { lineOf } from "../../lock/queue.js";
 import type { LedgerRecords } from "../ledger.js";

@@ -1,5 +1,5 @@
 /**
- * Running a step in one write transaction. It is there whole or not at all after a crash; after a power cut the last
+ * Runs a step in one write transaction. It is there whole or not at all after a crash; after a power cut the last
  * commits may be missing, always from the end, which fences allow for.
  *
  * Steps that must survive a power cut (`durable`) commit with `synchronous = FULL`: they are on the disk, with all before

@@ -1,4 +1,4 @@
-/** The tables of one connection, each with its statements. */
+/** The tables of one connection, each with its prepared statements. */
 import { AuditRecords } from "./audit/audit-records.js";
 import { AuditTail } from "./audit/audit-tail.js";
 import type { Database } from "./connection/database.js";

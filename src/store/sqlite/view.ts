@@ -1,4 +1,7 @@
-/** What the guard shows: one object for all steps of a connection, since there is only ever one step at a time. */
+/**
+ * The view of the guard that a step reads: one object for all steps of a connection, since there is only ever one step
+ * at a time.
+ */
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";

@@ -1,4 +1,4 @@
-/** One chain of audit entries: a file of JSON lines that only grows. Where it ends is decided by the tree's own record. */
+/** One chain of audit entries: a file of JSON lines that only grows. The tree's own record decides where it ends. */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { ioError } from "../../../base/errors.js";
 import { isNamed, writeFully } from "../../../files/durable-file.js";

@@ -1,4 +1,4 @@
-/** Reading a chain of audit entries from its start, when the tree's own record cannot be relied on. */
+/** Reads a chain of audit entries from its start, when the tree's own record cannot be relied on. */
 import {
   type AuditEntry,
   type AuditEvent,

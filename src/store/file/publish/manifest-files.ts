@@ -1,5 +1,5 @@
 /**
- * Manifests as files, those of one target together:
+ * Keeps manifests as files, those of one target together:
  *
  *   manifests/<target>/<id>.json           the manifest; <target> is a hash of the target's path
  *   manifests/<target>/<id>.files.jsonl    its files, one a line, in the order they were found

@@ -1,7 +1,7 @@
 /**
- * Keeps others away from the manifests of all targets while a step that has asked for some goes on. A target's manifests
- * may belong to several trees, so the guards of the trees are not enough. It is the last guard a step takes, so nobody
- * can wait for another in a circle; the file is made when it is first needed.
+ * The guard of the manifests of all targets, held while a step that reads or changes some goes on. A target's manifests
+ * may belong to several trees, so the guards of the trees are not enough. It is the last guard a step takes, so no two
+ * steps can wait for each other in a cycle; the file is made when it is first needed.
  */
 import { join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";

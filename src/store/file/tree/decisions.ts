@@ -1,6 +1,6 @@
 /**
- * Decisions about steps on several trees: such a step has happened if, and only if, its file ops/<id>.json is there. The
- * file may go once every tree of the step has taken its part over, and not before.
+ * Records decisions about steps on several trees: such a step has happened if, and only if, its file ops/<id>.json is
+ * there. The file may go once every tree of the step has taken its part over, and not before.
  *
  * protocol: file store ops
  */

@@ -1,6 +1,6 @@
 /**
- * What a tree begins with where its record cannot be gone on from: there is none, because it is new or lost it, or the
- * machine was restarted, and all that was not synced may be older than it was.
+ * Makes the record with which a tree begins when it cannot continue from its own: the record is missing, because the
+ * tree is new or lost it, or the machine was restarted, and all that was not synced may be older than it was.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

@@ -1,7 +1,7 @@
 /**
- * The grants that tree.json has itself: those on the tree's own key, and a few on keys below it. Most of what is locked
- * below is locked for a moment, by one or two at a time, and then a step is one write of one page, as on the tree's own key.
- * All grants of a node are in one place. Into a file of its own goes a node
+ * The grants that tree.json has itself: those on the tree's own key, and a few on keys below it. Most locks below are
+ * held for a moment, by one or two holders at a time, and then a step is one write of one page, as on the tree's own
+ * key. All grants of a node are in one place. Into a file of its own goes a node
  *   - that has one already, until nothing is held there any more;
  *   - that outlives the machine, for tree.json would have to be synced in every step;
  *   - that needs more room than there is. Where all together do, those that were here before leave, and what comes stays:

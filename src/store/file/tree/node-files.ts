@@ -1,7 +1,8 @@
 /**
- * The grants on keys below a tree's own that are not kept in tree.json: one file for each key that has any. Written only
- * under the tree's guard, and only after tree.json says what will be in them, so a file that a crash left half-written is
- * written again before anybody looks. Folders that have become empty are removed by whoever walks past them under the guard.
+ * The grants on keys below a tree's own that are not kept in tree.json: one file for each key that has any. They are
+ * written only under the tree's guard, and only after tree.json has their next content, so a file that a crash left
+ * half-written is written again before it is read. Folders that have become empty are removed by the next step that
+ * passes them under the guard.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

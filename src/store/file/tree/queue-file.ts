@@ -1,9 +1,9 @@
 /**
- * Who waits for something in a tree: each place is a line of JSON. Whoever comes is written behind the last, a place that is
- * given up gets a blank for its first byte, and one that is refreshed is written where it stands, for which it has blanks at
- * its end. So a step writes only what it changes of the line, and understands only what it reads of it, however many wait.
- * When more than half of the file was given up, the rest moves to its beginning, and blanks take up its room. Where the
- * first in it stay while others come and go behind them, that is looked at whenever the file has doubled.
+ * The queue of a tree: each place is a line of JSON. A new place is written behind the last, a place that is given up
+ * gets a blank for its first byte, and one that is refreshed is written where it stands, for which it has blanks at its
+ * end. So a step writes only what it changes of the queue, and parses only what it reads of it, however many wait. When
+ * more than half of the file was given up, the rest moves to its beginning, and blanks take up its room. Where the
+ * first places stay while others come and go behind them, that is checked whenever the file has doubled.
  *
  * It is not part of any commit. What a crash left half-written is no place, for it does not end as it begins, and whoever
  * still waits takes a new one. A crash in the middle of a move can leave a place twice: the second is not behind the one

@@ -1,4 +1,4 @@
-/** A block file for somebody without the guard, who neither keeps it open nor writes it. */
+/** Reads a block file without the guard, for a reader that neither keeps it open nor writes it. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { PAGE } from "./block-file.js";

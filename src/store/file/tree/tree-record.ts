@@ -1,4 +1,4 @@
-/** tree.json: what a tree keeps of itself, and what must be true of it before anybody relies on it. */
+/** Defines tree.json, the record of a tree, and checks it before it is relied on. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Key } from "../../../lock/key.js";

@@ -1,4 +1,4 @@
-/** What a step makes of a tree, worked out before anything is written. */
+/** Computes the new state of a tree after a step, before anything is written. */
 import { type AuditDraft, type ChainHead, chain } from "../../../lock/audit.js";
 import { type Grant, SCHEMA_VERSION } from "../../../lock/grant.js";
 import type { Key } from "../../../lock/key.js";

@@ -1,6 +1,6 @@
 /**
- * BEGIN and the first statement of a transaction in one message: one round trip instead of two. When either fails, nothing
- * behind it is carried out.
+ * Sends BEGIN and the first statement of a transaction in one message: one round trip instead of two. When either
+ * fails, nothing behind it is carried out.
  *
  * A named statement is kept by the server. The driver notes that with the first answer to a message, which here is that to
  * BEGIN; so after an error nobody knows whether the server has it, and it is given up before it is sent anew.

@@ -1,6 +1,7 @@
 /**
- * A call of a function of ours with named arguments. Values travel as parameters, never in the text. The same few calls
- * are made again and again: their text is kept, with a name by which a server that is reached directly keeps it too.
+ * Calls a function of the schema with named arguments. Values travel as parameters, never in the text. The same few
+ * calls are made again and again: their text is kept, with a name by which a server that is reached directly keeps it
+ * too.
  */
 export interface Call {
   readonly text: string;

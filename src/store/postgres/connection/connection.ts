@@ -1,7 +1,7 @@
 /**
- * The way to the server: one small pool per process and URL, shared by all that open it. Every operation is one statement,
- * so nothing hangs on a session and a transaction pooler may stand in between. Without one, the server keeps our few
- * statements prepared.
+ * The connection to the server: one small pool per process and URL, shared by all that open it. Every operation is one
+ * statement, so nothing depends on a session and a transaction pooler may stand in between. Without one, the server
+ * keeps the few statements prepared.
  *
  * A statement whose connection breaks may have been carried out or not. It is sent again for a short while, with the same
  * ids and the word `again`, so that the server can tell what the first try did. After that it is `E_STORE_UNAVAILABLE`.

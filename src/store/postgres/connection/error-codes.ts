@@ -1,7 +1,8 @@
 /**
- * What the server or the way to it reports, as coded errors. A refusal of our own functions has an SQLSTATE of class HF,
- * its code in front of the message and its details as JSON. Everything that says "not now" is `E_STORE_UNAVAILABLE`; so is
- * a server without our schema, because after a failover that is a server that knows nothing of what is held, not a free one.
+ * Converts errors of the server, or of the connection to it, to coded errors. A refusal of the schema's own functions
+ * has an SQLSTATE of class HF, its code in front of the message and its details as JSON. Every error that means "not
+ * now" is `E_STORE_UNAVAILABLE`; so is a server without the schema, because after a failover that is a server that
+ * knows nothing of what is held, not a free one.
  */
 import { ERRORS, type ErrorCode, HoldfastError } from "../../../base/errors.js";
 

@@ -1,6 +1,6 @@
 /**
- * A statement that is answered with one value, and made all the time. It goes over the wire as the driver's own queries do,
- * except that the server is not asked what the answer is made of: it comes as the text that the server writes.
+ * Runs frequent statements that return one value. It sends them over the wire as the driver's own queries do, except
+ * that it does not request a description of the answer: the value arrives as the text that the server writes.
  */
 import type pg from "pg";
 import type { Call } from "./call.js";

@@ -1,4 +1,4 @@
-/** Work that the server undid, because the connection broke or another transaction was in the way, is begun anew. */
+/** Repeats work that the server undid, because the connection broke or another transaction was in the way. */
 
 import { isHoldfastError } from "../../../base/errors.js";
 import { sleep } from "../../../base/sleep.js";

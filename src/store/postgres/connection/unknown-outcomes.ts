@@ -1,7 +1,8 @@
 /**
- * Requests of which nobody knows how they ended: the connection broke, and could not be made again in time. A waiter that
- * asks again is told by the server what its earlier try did. Whoever has given up leaves a grant that nobody knows of, if
- * it was given: it is released as soon as the server answers again, and runs out with its lease if it never does.
+ * Keeps requests whose outcome is unknown: the connection broke, and could not be made again in time. A waiter that
+ * repeats its request learns from the server what the earlier try did. A requester that has given up leaves a grant
+ * that no process knows of, if it was granted: it is released as soon as the server answers again, and runs out with
+ * its lease if it never does.
  */
 import type { AcquireRequest, GrantRef, Party } from "../../contract.js";
 

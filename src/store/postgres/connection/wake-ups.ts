@@ -1,10 +1,10 @@
 /**
- * Wake-ups by NOTIFY: whoever makes room notifies the channel of the next in line, in the same commit. One listening
- * connection per process, however many wait; it is made with the first wait, and made again when it breaks. While it is
+ * Wakes waiters by NOTIFY: a release notifies the channel of the next waiter, in the same commit. A process has one
+ * listening connection, however many wait; it is made with the first wait, and made again when it breaks. While it is
  * down nothing is heard: then the waiters poll.
  *
  * The connection also holds an advisory lock for each client it listens for. By that the server knows that somebody is
- * there to hear, and gives the next in line what it waits for before it has asked (sql/45-express.sql): the answer comes
+ * there to hear, and grants the next waiter what it waits for before it has asked (sql/verbs/45-express.sql): the answer comes
  * with the wake-up.
  *
  * Behind a pooler nothing would be heard either, and what listens there would go on listening for whoever gets its backend

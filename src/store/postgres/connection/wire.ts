@@ -1,4 +1,4 @@
-/** What the driver's connection has inside, for queries of our own making. */
+/** The internal interface of the driver's connection, for queries that bypass the driver. */
 export interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   readonly parsedStatements: Record<string, string | undefined>;

@@ -1,4 +1,7 @@
-/** The caller's own statements inside a transaction that is not the caller's: bounded in time, and kept from leaving it. */
+/**
+ * Runs the caller's own statements inside a transaction that is not the caller's: bounded in time, and kept from
+ * leaving it.
+ */
 
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { sleep } from "../../../base/sleep.js";

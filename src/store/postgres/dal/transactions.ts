@@ -1,5 +1,5 @@
 /**
- * The caller's own rows in the store's database, in one transaction with the check of the grants:
+ * Writes the caller's own rows in the store's database, in one transaction with the check of the grants:
  *
  *   BEGIN → assert_fence (the grants' rows are locked, checked, and stay locked) → the caller's statements → COMMIT
  *

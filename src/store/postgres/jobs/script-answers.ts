@@ -1,4 +1,4 @@
-/** What a script asks for inside its transaction, answered by the server. */
+/** Answers the requests of a script inside its transaction, by statements to the server. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Clock } from "../../../platform/clock.js";

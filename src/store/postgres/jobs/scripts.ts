@@ -1,5 +1,5 @@
 /**
- * Scripts on the server: one transaction, each ask a statement of its own.
+ * Runs scripts on the server: one transaction, each request a statement of its own.
  *
  *   BEGIN → job_step (the scheduler's row is locked, the clock read) → what the script asks for → job_tell → COMMIT
  *

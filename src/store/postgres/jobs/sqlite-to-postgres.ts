@@ -1,4 +1,7 @@
-/** A statement of the scheduler as PostgreSQL takes it: its tables are in our schema, and its values are numbered with $. */
+/**
+ * Translates a statement of the scheduler from SQLite to PostgreSQL: its tables are in the schema `holdfast`, and its
+ * values are numbered with $.
+ */
 
 const TABLE = /\b(FROM|INTO|UPDATE|JOIN)\s+(jobs|job_[a-z]+)\b/g;
 const texts = new Map<string, string>();

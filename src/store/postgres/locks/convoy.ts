@@ -1,7 +1,8 @@
 /**
- * Calls of one kind that can share a statement. While some are under way, those that come after wait for one of them to be
- * answered, never for longer than a moment, and then go together: one message, one step of the server and one sync of its
- * disk for all. Who comes alone never waits, nor do a few: they would wait for longer than what they share is worth.
+ * Batches calls of one kind that can share a statement. While some are under way, those that come after wait for one of
+ * them to be answered, never for longer than a moment, and then go together: one message, one step of the server and
+ * one sync of its disk for all. A single call, or a few, are sent at once: batching would delay them more than it
+ * saves.
  *
  * The server does of a shared statement what is simple, and what it left undone goes on alone.
  */

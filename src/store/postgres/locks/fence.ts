@@ -1,8 +1,9 @@
 /**
- * The check of a mutation. `commit` opens a transaction, locks the grants' rows against whoever would end them, checks
- * them, runs the write and ends the transaction: nobody takes over in between. What the server cannot promise: when the
- * connection breaks, or the write takes longer than the transaction may stand still, the lock ends while the write may
- * still be under way. Then the answer is `E_COMMIT_UNCERTAIN`, and only who compares fencing tokens at the target is safe.
+ * Checks the lease of a write. `commit` opens a transaction, locks the grants' rows against every request that would
+ * end them, checks them, runs the write and ends the transaction: no other holder comes in between. What the server
+ * cannot promise: when the connection breaks, or the write takes longer than the transaction may stand still, the lock
+ * ends while the write may still be under way. Then the answer is `E_COMMIT_UNCERTAIN`, and only a caller that compares
+ * fencing tokens at the target is safe.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

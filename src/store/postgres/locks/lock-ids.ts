@@ -1,6 +1,6 @@
 /**
- * Ids of grants that follow from the request: every acquire has a lease token of its own, so its hash and the key name the
- * grant before it is made. Whoever does not learn how a request ended asks for that id.
+ * Makes ids of grants from the request: every acquire has a lease token of its own, so its hash and the key name the
+ * grant before it is made. A requester that does not learn how its request ended queries that id.
  */
 import { hash } from "node:crypto";
 import { lockIdPrefix } from "../../../lock/lock-id.js";

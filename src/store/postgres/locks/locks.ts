@@ -1,4 +1,4 @@
-/** The verbs of the contract, each one call of the function of the same name. */
+/** The verbs of the contract, each one call of the SQL function of the same name. */
 
 import { HoldfastError, isHoldfastError } from "../../../base/errors.js";
 import type { Contention } from "../../../lock/contention.js";

@@ -1,4 +1,4 @@
-/** Leases by name are functions of their own, so that psql and this library mean the same ones. */
+/** Named locks, by SQL functions of their own, so that psql and this library mean the same ones. */
 import type { NamedLeases } from "../../contract.js";
 import { call } from "../connection/call.js";
 import type { Connection } from "../connection/connection.js";

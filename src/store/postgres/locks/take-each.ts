@@ -1,4 +1,4 @@
-/** Takes and releases of one key each that share a statement (sql/47-each.sql). */
+/** Batches acquires and releases of one key each into one statement (sql/verbs/47-each.sql). */
 import { treeOf } from "../../../lock/key.js";
 import type { AcquireRequest, GrantRef, Party } from "../../contract.js";
 import { type Call, callOf } from "../connection/call.js";

@@ -1,7 +1,7 @@
 /**
- * One key, taken as simply as that: the server answers with what only it knows, and the rest of the grant is what was asked
- * for. Whoever is given a key while it waits is told the same way, by a notification. Anybody may send one, so that one has
- * to be signed with what only the server and this client know: the hash of the lease token.
+ * Acquires one key by the short way: the server answers with what only it knows, and the rest of the grant is taken
+ * from the request. A waiter that is granted the key learns of it in the same form, by a notification. Any client may
+ * send one, so it has to be signed with what only the server and this client know: the hash of the lease token.
  */
 import { hash } from "node:crypto";
 import type { Grant, Profile } from "../../../lock/grant.js";

@@ -1,4 +1,4 @@
-/** Manifests as the functions tell them, and what the functions are told of them. */
+/** Converts manifests between the functions of the schema and the library. */
 import { fromManifestRecord, type Manifest, type ManifestFile, type ManifestRecord } from "../../../lock/manifest.js";
 import type { GrantRef, ManifestPage } from "../../contract.js";
 import { call } from "../connection/call.js";

@@ -1,8 +1,9 @@
 /**
- * Publishing with the record on a server. What stealers need, the grant's row, is locked from the check to the record of
- * the rename; but the server cannot look at the disk, and its locks end with the connection. So the client looks, and
- * three things are beside the target (support/target-mark.ts): a kernel lock, a mark with the token of whoever began last,
- * and the stage itself. The steps of publish/protocol.ts, and what a crash right after each leaves:
+ * Publish records on a server. The row of the grant, which a request that would end it needs too, is locked from the
+ * check to the record of the rename; but the server cannot look at the disk, and its locks end with the connection. So
+ * the client looks, and three things are beside the target (files/target-mark.ts): a kernel lock, a mark with the token
+ * of the publisher that began last, and the stage itself. The steps of publish/protocol.ts, and what a crash right
+ * after each leaves:
  *
  *    2. the mark is made, if there is none; manifest `pending`       a mark; a manifest without a stage: aborted
  *       the mark is raised to the publisher's token                  the same

@@ -1,4 +1,7 @@
-/** Settling on a server: the target is held there while the disk is looked at here, and what was found goes on record. */
+/**
+ * Settles unfinished publishes on a server: the target is held there while this process looks at the disk, and the
+ * finding goes on record.
+ */
 
 import { isHere, underTargetGuard } from "../../../files/target-mark.js";
 import type { Manifest } from "../../../lock/manifest.js";

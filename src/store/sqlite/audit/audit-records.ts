@@ -1,4 +1,7 @@
-/** Reading chains: the blocks in `audit`, then the tail in the tree's row. Call everything here inside one reading. */
+/**
+ * Reads chains of audit entries: the blocks in `audit`, then the tail in the tree's row. All functions here must be
+ * called inside one reading.
+ */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { type AuditEntry, type ChainHead, chain, EMPTY_CHAIN, matches } from "../../../lock/audit.js";

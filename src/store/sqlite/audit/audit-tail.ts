@@ -1,6 +1,7 @@
 /**
- * Appending to a chain. The newest entries stand in the row of their tree, which a step writes anyway; when they fill its
- * page they move into `audit` as one block. So the cost of a page for the trail is paid once in a dozen entries.
+ * Appends to a chain of audit entries. The newest entries stand in the row of their tree, which a step writes anyway;
+ * when they fill its page they move into `audit` as one block. So the cost of a page for the trail is paid once in a
+ * dozen entries.
  */
 import { type AuditDraft, chain } from "../../../lock/audit.js";
 import type { Database } from "../connection/database.js";

@@ -1,6 +1,6 @@
 /**
- * Audit entries as the database keeps them: one line of JSON each, a list of fields in fixed order, as short as can be,
- * because the newest are rewritten with every step.
+ * Encodes audit entries as the database keeps them: one line of JSON each, a list of fields in fixed order, as short as
+ * possible, because the newest are rewritten with every step.
  *
  *   [at, event, resource, owner, holder_id, fencing_token, lock_id, details, hash]
  *

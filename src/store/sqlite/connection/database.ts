@@ -1,4 +1,4 @@
-/** One connection: opened with explicit pragmas, its transactions, and how it gets along with the others. */
+/** One connection to the database: its pragmas, its transactions, and the way in which it waits for other connections. */
 import { createRequire } from "node:module";
 import { HoldfastError } from "../../../base/errors.js";
 import type { SqlRow } from "../../contract.js";

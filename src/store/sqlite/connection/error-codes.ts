@@ -1,4 +1,4 @@
-/** SQLite's result codes as errors of ours. */
+/** Converts SQLite's result codes to `HoldfastError`. */
 import { HoldfastError, ioError } from "../../../base/errors.js";
 
 const BUSY = 5;

@@ -1,4 +1,7 @@
-/** Brings a database up to the current schema, once, under its own write lock, and records what everybody must agree on. */
+/**
+ * Brings a database up to the current schema, once, under its own write lock, and records the settings that all users
+ * must agree on.
+ */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { assertAgree, type Settings } from "../../../lock/settings.js";

@@ -1,6 +1,7 @@
 /**
- * Whether the path still names the file that is open. SQLite goes on in a file that was deleted or moved away, where
- * nobody else sees what it writes, while whoever opens the path gets a new database with every lock free.
+ * Checks whether the path still names the file that is open. SQLite goes on in a file that was deleted or moved away,
+ * where no other process sees what it writes, while a process that opens the path gets a new database with every lock
+ * free.
  */
 import { type Stats, statSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * The tables, as numbered migrations that run once and only forward.
+ * The tables of the database, as numbered migrations that run once and only forward.
  *
  * What a step costs is the number of pages it changes. So a step on a top-level key changes two: the leaf of `dal_locks`
  * with the grant, and the leaf of `trees` with the tree's row, which has all that changes with every step, the newest

@@ -1,4 +1,4 @@
-/** A statement, prepared once. With `database.ts` the only place that touches the driver. */
+/** A statement, prepared once. This module and `database.ts` are the only ones that call the driver. */
 import { codedError } from "./error-codes.js";
 
 type Value = string | number | null;

@@ -1,6 +1,6 @@
 /**
- * The turnstile for writers that get into each other's way. It only spreads the turns: what keeps writers apart is
- * SQLite's write lock, so nothing breaks when somebody deletes the file, and nobody checks for that.
+ * The turnstile for writers that get into each other's way. It only spreads the turns: SQLite's write lock keeps
+ * writers apart, so nothing breaks when the file is deleted, and no writer checks for that.
  *
  * Whoever gets in leaves a mark of its own in the file now and then: so those who wait can tell a crowd from somebody who is
  * stuck.

@@ -1,5 +1,5 @@
 /**
- * Waiting until commits that were made without a sync are on the disk.
+ * Waits until commits that were made without a sync are on the disk.
  *
  * Everything committed stands in the WAL, in order, so one sync of that file covers all of it: whoever finds a later commit
  * after a power cut finds the earlier ones too. What a checkpoint has moved on to the database file by then was synced

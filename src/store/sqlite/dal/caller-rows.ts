@@ -1,6 +1,7 @@
 /**
- * The caller's own rows in the store's database file. A write is one step of the ledger: the grants are checked, then the
- * caller's statements run, then all of it commits, synced. Whoever wants to take over needs the same write lock.
+ * Writes and reads the caller's own rows in the store's database file. A write is one step of the ledger: the grants
+ * are checked, then the caller's statements run, then all of it commits, synced. A requester that would take over needs
+ * the same write lock.
  *
  * The caller's statements cannot leave that step: SQLite asks `allowsWriting` about each of them when it is prepared, and
  * those that begin or end a transaction, attach another file, or change or hide a table of ours are refused.

@@ -1,6 +1,6 @@
 /**
- * A database file of the caller's own, apart from the store. The store's grants cannot be checked in its transactions, so
- * writers leave their fencing tokens here, and a token that has been overtaken writes no more:
+ * Writes rows in a database file of the caller's own, apart from the store. The store's grants cannot be checked in its
+ * transactions, so writers leave their fencing tokens there, and a token that has been overtaken writes no more:
  *
  *   install   before its first read, a holder of write leaves its token on its resource
  *   raise     so does one of upgradeable, whose own leases may write below it: a higher token stays as it is

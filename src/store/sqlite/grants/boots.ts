@@ -1,4 +1,7 @@
-/** Boots of machines by number: rows name the boot they were written in, and its two long ids would not fit into each. */
+/**
+ * Numbers the boots of machines: rows name the boot they were written in by its number, because its two long ids would
+ * not fit into each.
+ */
 import type { Instant } from "../../../lock/time.js";
 import type { Database } from "../connection/database.js";
 import type { Statement } from "../connection/statement.js";

@@ -1,10 +1,10 @@
 /**
- * Fencing tokens. Ordinary commits may be lost in a power cut, always from the end; so numbers are reserved in blocks, by
- * a commit that is on the disk before the first of them is used, and after a restart counting goes on behind the block.
- * All processes share it: the row of the tree has the last number used and the last one reserved.
+ * Mints fencing tokens. Ordinary commits may be lost in a power cut, always from the end; so numbers are reserved in
+ * blocks, by a commit that is on the disk before the first of them is used, and after a restart counting continues
+ * behind the block. All processes share it: the row of the tree has the last number used and the last one reserved.
  *
  * A new tree, or one whose row was lost, starts from the time in milliseconds: above any number it may have had, since
- * nobody takes a lock a thousand times a second for long.
+ * no tree has a thousand grants a second for long.
  */
 import { type Key, MAX_KEYS } from "../../../lock/key.js";
 import type { Instant } from "../../../lock/time.js";

@@ -1,4 +1,7 @@
-/** A grant as the columns of its row: the fixed public ones, the store's own, and `details` for what is rarely set. */
+/**
+ * Encodes a grant as the columns of its row: the fixed public ones, the store's own, and `details` for fields that are
+ * rarely set.
+ */
 import { type Grant, type GrantRecord, type Profile, type Proof, SCHEMA_VERSION } from "../../../lock/grant.js";
 import { isoTime } from "../../../lock/time.js";
 import { decodeGrant } from "../../local/grant-codec.js";

@@ -1,6 +1,6 @@
 /**
- * Listing grants in the order of keys, a page at a time. The grants below the top are in an index of that order. Those on
- * top-level keys are not, so the trees are gone through in their order; the two are merged.
+ * Lists grants in the order of keys, a page at a time. The grants below the top are in an index of that order. Those on
+ * top-level keys are not, so the trees are read in their order; the two are merged.
  */
 import type { Grant } from "../../../lock/grant.js";
 import type { Key } from "../../../lock/key.js";

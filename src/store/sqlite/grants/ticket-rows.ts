@@ -1,6 +1,6 @@
 /**
- * Places in line, one row for each key a ticket wants, in the order in which they are served. A step reads as much of a
- * line as it needs, a few rows at a time. A row that cannot be read is nobody's place.
+ * Places in the queues, one row for each key a ticket wants, in the order in which they are served. A step reads as
+ * much of a queue as it needs, a few rows at a time. A row that cannot be read counts as no place.
  */
 import type { Ticket } from "../../../lock/grant.js";
 import { ancestorsOf, type Key, treeOf } from "../../../lock/key.js";

@@ -1,4 +1,7 @@
-/** What a connection knows of a tree while it works on it, and between two steps when nobody else has written. */
+/**
+ * The state of a tree that a connection keeps while it works on the tree, and between two steps when no other
+ * connection has written.
+ */
 import { type AuditDraft, type ChainHead, EMPTY_CHAIN } from "../../../lock/audit.js";
 import type { Grant } from "../../../lock/grant.js";
 import { type Key, treeOf } from "../../../lock/key.js";

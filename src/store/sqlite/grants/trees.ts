@@ -1,7 +1,8 @@
 /**
- * The rows of trees: what changes with every step. They are remembered between steps, together with the grants of a tree
- * where all of them are known, so an undisturbed step reads nothing. SQLite says whether any other connection has
- * committed since: it finds that out for its own page cache, inside the transaction that asks. Then all is forgotten.
+ * The rows of trees, which change with every step. They are remembered between steps, together with the grants of a
+ * tree where all of them are known, so an undisturbed step reads nothing. SQLite reports whether any other connection
+ * has committed since: it finds that out for its own page cache, inside the transaction that asks. Then all is
+ * forgotten.
  */
 import type { Key } from "../../../lock/key.js";
 import type { Database } from "../connection/database.js";

@@ -1,4 +1,7 @@
-/** Whether an owner is a job that runs: `job:ID` with a slot that is not over. What decides is the slot, not the state. */
+/**
+ * Checks whether an owner is a running job: `job:ID` with a slot that is not over. The slot decides, not the state of
+ * the job.
+ */
 import type { Clock } from "../../../platform/clock.js";
 import type { Database } from "../connection/database.js";
 

@@ -1,6 +1,6 @@
 /**
- * Manifests and their lists of files. A tree's row counts those that are pending, so that other trees ask for nothing. The
- * manifests of the target that was last asked for are remembered between steps, for as long as trees are.
+ * Manifests and their lists of files, as rows. A tree's row counts those that are pending, so that other trees need no
+ * query. The manifests of the target that was read last are remembered between steps, for as long as trees are.
  */
 import { type Key, nodesOf, treeOf } from "../../../lock/key.js";
 import { byAge, fromManifestRecord, type Manifest, type ManifestFile } from "../../../lock/manifest.js";

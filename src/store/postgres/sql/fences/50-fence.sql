@@ -1,4 +1,4 @@
--- The fence: is this number current, and may this token write?
+-- The fence: checks whether a fencing token is current, and whether a lease token may write.
 
 -- The live grant with this number on the resource or above it. Passing does not use it up.
 create or replace function holdfast.verify(key text, fencing_token bigint, store uuid default null) returns json

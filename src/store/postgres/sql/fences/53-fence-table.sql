@@ -1,6 +1,6 @@
--- Guarded tables: a write from any client, psql included, needs a current write token in the same transaction. What
--- assert_fence has checked is remembered in a setting of the transaction. Anybody can write that setting, so the trigger
--- believes nothing in it: it looks the grant up again by the secret that only its holder knows, and locks its row.
+-- Guarded tables: a write from any client, psql included, needs a current write token in the same transaction. The
+-- result of assert_fence is remembered in a setting of the transaction. Any client can write that setting, so the
+-- trigger does not rely on it: it looks the grant up again by the secret that only its holder knows, and locks its row.
 create or replace function holdfast.remember(keys text[], seals text[]) returns void language sql as
 $$ select set_config('holdfast.asserted', json_build_object('keys', keys, 'seals', seals)::text, true) $$;
 

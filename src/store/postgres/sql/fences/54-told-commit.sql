@@ -1,5 +1,5 @@
--- The check of a mutation that goes on record: assert_fence, and an entry for each grant in the same transaction. The guard
--- is taken before the grants' rows, as every step does: the other way round two of them could wait for each other.
+-- A commit that goes on record: assert_fence, and an audit entry for each grant in the same transaction. The guard is
+-- taken before the grants' rows, as every step does: the other way round two of them could wait for each other.
 create or replace function holdfast.assert_fence_told(
   keys text[], tokens text[], event text, details text, owner text, lock_ids text[] default '{}',
   holder_id text default null, max_ms integer default 5000, store uuid default null

@@ -1,5 +1,5 @@
--- What a step of the scheduler needs besides its own tables. A step is a transaction of several statements, sent by a
--- worker one after the other:
+-- The frame of a scheduler's step: what it needs besides its own tables. A step is a transaction of several statements,
+-- sent by a worker one after the other:
 --   job_step (the scheduler's row is locked, the clock read) → statements and lock verbs → job_tell → COMMIT
 -- A worker that falls silent in between is cut off by the server after `max_ms`, and all of it is undone.
 

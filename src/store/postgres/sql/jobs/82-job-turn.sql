@@ -1,4 +1,4 @@
--- What a turn starts: src/features/jobs/scripts/pick.ts and start.ts, for jobs without locks.
+-- The starts of a turn: src/features/jobs/scripts/pick.ts and start.ts, for jobs without locks.
 
 -- Which jobs are next, at most fifty: as if the ready flow with the least served time were looked for again after each start.
 -- The first start of a project comes at its served time, each other one after what those before it are expected to take;

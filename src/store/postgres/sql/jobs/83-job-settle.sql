@@ -1,5 +1,5 @@
--- Ending runs and beating: src/features/jobs/scripts/settle.ts and slots.ts, for runs without locks; those with locks are told as such
--- and left to the caller.
+-- Ends runs and keeps them by heartbeats: src/features/jobs/scripts/settle.ts and slots.ts, for runs without locks;
+-- those with locks are reported as such and left to the caller.
 
 -- Ends these runs and counts them back for their projects. The flows of those and the gates are left to the caller, and
 -- what goes on record is handed back.

@@ -1,6 +1,7 @@
--- Adding a job inside a transaction of anybody's, psql included: select holdfast.job_enqueue('{"kind":"k","project":"p"}').
--- It writes the job's row and holds no worker up; the next turn of one lines it up. The number of the job, or that of the
--- one that has its unique_key. The payload is any JSON; `payload_json` is the same as a text, which may have \u0000 in it.
+-- Adds a job inside any transaction, psql included: select holdfast.job_enqueue('{"kind":"k","project":"p"}'). It
+-- writes the job's row and delays no worker; the next turn of one puts it into its flow. Returns the number of the job,
+-- or that of the one that has its unique_key. The payload is any JSON; `payload_json` is the same as a text, which may
+-- have \u0000 in it.
 create or replace function holdfast.job_enqueue(spec json) returns bigint
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_column

@@ -1,5 +1,6 @@
--- The record of what is published: src/store/operations/publish.ts, as far as a server can. It cannot look at the disk, so
--- what has to be settled is told to the client, who looks and says what it found. See src/store/postgres/publish/manifests.ts.
+-- The record of publishes: src/store/operations/publish.ts, as far as a server can. It cannot look at the disk, so it
+-- reports what has to be settled to the client, which looks and reports what it found. See
+-- src/store/postgres/publish/manifests.ts.
 --
 -- Whoever changes a manifest's state holds its target (an advisory lock of the transaction), then the guard of its tree.
 

@@ -1,4 +1,4 @@
--- Looking without taking anything.
+-- Reads grants and waiters, and takes no lock.
 create or replace function holdfast.inspect(key text, tokens text[] default '{}', store uuid default null) returns json
 language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable

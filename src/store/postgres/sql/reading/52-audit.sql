@@ -1,4 +1,4 @@
--- Reading the record: one line of JSON an entry, the very text its hash was taken over.
+-- Reads the audit trail: one line of JSON an entry, the very text its hash was computed from.
 create or replace function holdfast.audit(
   tree text, after_seq bigint default 0, page integer default 1000, resource text default null, owner text default null,
   event text default null, since_ms bigint default null, until_ms bigint default null, store uuid default null

@@ -1,4 +1,4 @@
--- Meeting the store. Its settings are recorded by whoever comes first; the others are told what is on record.
+-- Opens the store. The first client records its settings; the others get the recorded ones.
 create or replace function holdfast.version() returns integer
 language sql stable security definer set search_path = holdfast, pg_temp as
 $$ select schema_version from holdfast.store $$;

@@ -1,5 +1,6 @@
--- holdfast_user may call everything but break, holdfast_admin that too; nobody else may call anything, and the tables are
--- closed to all. A server on which this account may not create roles is told so and works for its owner.
+-- The roles: holdfast_user may call everything but break, holdfast_admin that too; no other account may call anything,
+-- and the tables are closed to all. A server on which this account may not create roles is told so and works for its
+-- owner.
 do $$
 begin
   if not exists (select 1 from pg_roles where rolname = 'holdfast_user') then create role holdfast_user nologin; end if;

@@ -1,4 +1,5 @@
--- A refusal is an exception: SQLSTATE of class HF, the code in front of the message, the details as JSON.
+-- Raises a refusal: an exception with an SQLSTATE of class HF, the code in front of the message, and the details as
+-- JSON.
 create or replace function holdfast.fail(code text, message text, details text default '{}', hint text default '')
 returns void language plpgsql as $$
 begin

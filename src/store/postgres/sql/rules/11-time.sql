@@ -1,4 +1,5 @@
--- The server's clock, in milliseconds. Not now(): that is when the transaction began, perhaps long before the guard was had.
+-- Returns the server's clock, in milliseconds. Not now(): that is when the transaction began, perhaps long before the
+-- guard was entered.
 create or replace function holdfast.now_ms() returns bigint language sql volatile as
 $$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
 

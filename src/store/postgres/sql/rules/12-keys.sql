@@ -1,4 +1,4 @@
--- Keys, as src/lock/key.ts has them.
+-- Keys: checks and splits them, as src/lock/key.ts does.
 create or replace function holdfast.within(key text, ancestor text) returns boolean language sql immutable as
 $$ select key = ancestor or starts_with(key, ancestor || '/') $$;
 

@@ -1,4 +1,4 @@
--- Modes, the marks they leave, and where two holds meet: src/lock/mode.ts and src/lock/marks.ts.
+-- Modes, the marks they leave, and the nodes where two holds meet: src/lock/mode.ts and src/lock/marks.ts.
 create or replace function holdfast.own_mark(mode text, permits integer) returns text language sql immutable as
 $$ select case when permits is not null then 'P' when mode = 'read' then 'R' when mode = 'upgradeable' then 'U' else 'W' end $$;
 

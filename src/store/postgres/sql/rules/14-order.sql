@@ -1,4 +1,4 @@
--- The one global order of nodes: src/lock/order.ts. Levels first, other kinds by depth, then the bytes of the key.
+-- The only global order of nodes: src/lock/order.ts. Levels first, other kinds by depth, then the bytes of the key.
 create or replace function holdfast.rank(node text, levels text[]) returns integer language sql immutable as
 $$ select coalesce(
      array_position(levels, case when strpos(last, ':') > 0 then split_part(last, ':', 1) else '' end) - 1,

@@ -1,5 +1,5 @@
--- When a grant may be ended without its holder: src/lock/profile.ts. This server takes no client's word for a death, so
--- what only a death would end (strict) ends by an administrator alone.
+-- Decides when a grant may be ended without its holder: src/lock/profile.ts. This server does not accept a client's
+-- report of a death, so a grant that only a death would end (strict) ends by an administrator alone.
 create or replace function holdfast.is_expired(g holdfast.grants, now bigint) returns boolean language sql immutable as
 $$ select g.renewed_ms + g.lease_ms <= now $$;
 

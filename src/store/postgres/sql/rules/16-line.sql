@@ -1,5 +1,5 @@
--- The line: src/lock/queue.ts. Tickets are served by number and hold back whatever behind them conflicts. Who was last seen
--- later than in a minute was seen before the clock was set back, and may be gone.
+-- The queue: src/lock/queue.ts. Tickets are served by number and hold back whatever behind them conflicts. A waiter
+-- that was last seen more than a minute in the future was seen before the clock was set back, and may be gone.
 create or replace function holdfast.stands(t holdfast.tickets, now bigint) returns boolean language sql immutable as
 $$ select t.refreshed_ms + 2000 > now and t.refreshed_ms < now + 60000 and t.entered_ms + t.wait_ms > now $$;
 

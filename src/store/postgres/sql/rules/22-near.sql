@@ -1,4 +1,4 @@
--- What is held around keys, and how it is told.
+-- Finds the grants around keys, and converts them to JSON.
 -- Grants on these keys, above and below them, each once, by key and token, covers before what nests in them.
 create or replace function holdfast.near(keys text[]) returns holdfast.neighbourhood language plpgsql volatile as $$
 declare

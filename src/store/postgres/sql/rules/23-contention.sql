@@ -1,4 +1,4 @@
--- The report that every refusal carries: src/lock/contention.ts.
+-- Makes the contention report that every refusal carries: src/lock/contention.ts.
 create or replace function holdfast.contention(
   wants holdfast.want[], holders holdfast.grants[], tickets holdfast.tickets[], mine text, now bigint
 ) returns json language plpgsql stable as $$

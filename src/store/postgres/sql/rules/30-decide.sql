@@ -1,5 +1,5 @@
--- May a request go, must it wait, or is it refused? src/lock/decide.ts, rule by rule; a test tells random histories to
--- both and compares the answers. Read there why nobody deadlocks.
+-- Decides whether a request is granted, waits, or is refused: src/lock/decide.ts, rule by rule; a test gives random
+-- histories to both and compares the answers. That file says why no two requests deadlock.
 create or replace function holdfast.decide(
   near holdfast.neighbourhood, tickets holdfast.tickets[], wants holdfast.want[], presented text[], holds text[],
   mine holdfast.tickets, upgrade_of text, strict_order boolean, now bigint, levels text[]

@@ -1,6 +1,6 @@
--- Standing in line: src/store/operations/queue.ts.
+-- Puts a request into the queue: src/store/operations/queue.ts.
 
--- The answer to a request that cannot go now: a place in line, or the conflict when it does not want to wait.
+-- The answer to a request that cannot go now: a place in the queue, or the conflict when it does not want to wait.
 create or replace function holdfast.stand_in_line(
   names text[], tickets holdfast.tickets[], wants holdfast.want[], holders holdfast.grants[], mine holdfast.tickets,
   ticket_id text, wait_ms bigint, owner text, holder_id text, nonce text, proof text, upgrade_of text, now bigint

@@ -1,4 +1,4 @@
--- Finding the caller's own grants under the guard: src/store/operations/live-grant.ts.
+-- Finds the caller's own grants under the guard: src/store/operations/live-grant.ts.
 create or replace function holdfast.expired(g holdfast.grants) returns void language plpgsql as $$
 begin
   perform holdfast.fail('E_LOCK_EXPIRED',

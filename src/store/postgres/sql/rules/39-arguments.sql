@@ -1,4 +1,4 @@
--- What callers may say, checked before anything is written.
+-- Checks the arguments of callers before anything is written.
 create or replace function holdfast.wants_of(keys text[], modes text[], permits integer[]) returns holdfast.want[]
 language plpgsql as $$
 declare

@@ -1,6 +1,6 @@
--- Every change happens between enter() and leave_guard(), under the row locks of its trees, which last until the
--- transaction ends. Rows of new trees are made before any lock is taken, and locks are taken in the order of names, so
--- two steps never wait for each other. A crash anywhere rolls everything back.
+-- The guard: every change happens between enter() and leave_guard(), under the row locks of its trees, which last until
+-- the transaction ends. Rows of new trees are made before any lock is taken, and locks are taken in the order of names,
+-- so two steps never wait for each other. A crash anywhere rolls everything back.
 
 -- For whoever takes a guard: a client that leaves its transaction open and falls silent is cut off by the server. Nobody else
 -- in the tree can renew meanwhile.

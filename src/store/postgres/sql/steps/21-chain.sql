@@ -1,4 +1,4 @@
--- The audit chain: the text that is hashed is byte for byte that of src/lock/audit.ts.
+-- Appends to the audit chain: the text that is hashed is byte for byte that of src/lock/audit.ts.
 create or replace function holdfast.entry_body(
   seq bigint, at_ms bigint, event text, resource text, owner text, holder_id text, fencing_token bigint, lock_id text,
   details text, prev_hash text

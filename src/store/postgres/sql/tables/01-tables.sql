@@ -1,4 +1,4 @@
--- The tables of locks, version 1. Only their owner touches them: everything else goes through the functions.
+-- The tables of locks, version 1. Only their owner may touch them: all others call the functions.
 --
 -- Times are milliseconds of the server's clock, read after the guard is held. Keys are compared byte by byte.
 -- A grant is found by its key, and those below a key are a range of the same index, so there is one index and no more.

@@ -1,4 +1,4 @@
--- Acquire: decide, then grant everything or nothing. Meeting a recoverable grant it steals. One call is one step:
+-- Acquires: decides, then grants everything or nothing. A recoverable grant in the way is stolen. One call is one step:
 --   guard rows locked → clock read → decided → fences minted, grants, ended grants and audit entries written → commit
 -- A crash before the commit leaves nothing; after it, everything. Whoever does not learn which asks again with the same
 -- lock_ids and `again`, and gets what the first try was given.

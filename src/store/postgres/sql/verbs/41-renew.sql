@@ -1,4 +1,5 @@
--- Renewal extends a lease; resuming turns a lapsed one that nobody has ended into a new grant with a new token.
+-- Renews and resumes: renewal extends a lease; resuming turns a lapsed one that was not ended into a new grant with a
+-- new token.
 create or replace function holdfast.renew(
   keys text[], tokens text[], lock_ids text[] default '{}', lease_ms bigint default null, store uuid default null
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$

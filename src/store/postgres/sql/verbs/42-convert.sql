@@ -1,4 +1,5 @@
--- Upgrade and downgrade: a grant changes its mode and nobody gets in between. src/store/operations/convert.ts.
+-- Upgrades and downgrades: a grant changes its mode, and no other request gets in between.
+-- src/store/operations/convert.ts.
 create or replace function holdfast.upgrade(
   key text, token text, owner text, lock_id text default null, wait_ms bigint default 0, ticket_id text default null,
   presented_keys text[] default '{}', presented_tokens text[] default '{}', holder_id text default null,

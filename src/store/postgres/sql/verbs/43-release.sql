@@ -1,4 +1,5 @@
--- Release: only the holder, by its own ids. What nests in it goes first, unless it is dead.
+-- Releases a grant: only its holder can, by the grant's own ids. Grants that nest in it must be released first, unless
+-- they are dead.
 create or replace function holdfast.release_step(
   keys text[], tokens text[], owner text, lock_ids text[], holder_id text, store uuid
 ) returns boolean language plpgsql as $$

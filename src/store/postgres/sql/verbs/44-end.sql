@@ -1,4 +1,4 @@
--- Ending grants without their holder: src/store/operations/end.ts. Both ways raise the fence and are on record.
+-- Ends grants without their holder: src/store/operations/end.ts. Both ways raise the fence and are on record.
 create or replace function holdfast.end_grants(
   key text, ended holdfast.grants[], near holdfast.grants[], guards holdfast.trees[], event text, reason text,
   owner text, holder_id text, now bigint

@@ -1,6 +1,7 @@
--- The calls that come in most often, in fewer statements: on a key that nobody else holds or waits for, and on one for which
--- all the line wants the same, to write it. Then nobody in line can be let in by a grant, and the first alone by a release
--- (46-hand-over.sql). What is not as simple as that goes the long way, under the same guard; the answers are the same.
+-- The short ways: the most frequent calls in fewer statements, on a key that no other holder or waiter has, and on one
+-- for which the whole queue wants the same, to write it. Then no waiter can be let in by a grant, and only the first by
+-- a release (46-hand-over.sql). What is not as simple as that takes the general way, under the same guard; the answers
+-- are the same.
 --
 -- Their statements are planned once per session, not for each call, and for a large table also while it is small. They are
 -- small ones: what a call costs is above all the setting up of its statements.

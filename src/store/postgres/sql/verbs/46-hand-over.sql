@@ -1,5 +1,5 @@
--- Releasing, and giving the key to the next in line in the same step:
---   guard row locked → grant deleted → first in line chosen → its grant, both audit entries, fence and chain → commit → told
+-- Releases a key, and grants it to the next waiter in the same step:
+--   guard row locked → grant deleted → first waiter chosen → its grant, both audit entries, fence and chain → commit → told
 
 create or replace function holdfast.release(
   keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,

@@ -1,5 +1,5 @@
--- Several takes or releases of one client in one step, each on a tree of its own: what a call costs above all, its statements
--- and its commit, is paid once for all of them.
+-- Several acquires or releases of one client in one step, each on a tree of its own: the main cost of a call, its
+-- statements and its commit, is paid once for all of them.
 --   guard rows locked → clock read → those that are simple written, with audit entries, fences and chains → commit
 -- The others are not in the answer, and nothing was done for them: their clients ask for each alone. Nobody is waited for
 -- here, because that would hold up the rest: a guard or a grant that somebody has locked is passed over.

@@ -1,4 +1,4 @@
--- Runtime leases: a name, a holder, a number of seconds. A lease NAME is the lock runtime:NAME. The window they guard is
+-- Named locks: a name, a holder, a number of seconds. A lease NAME is the lock runtime:NAME. The window they guard is
 -- many statements, each perhaps on a connection of its own, so nothing here hangs on a session.
 
 -- The token, or null: held by somebody else, do not run. The same holder gets a new token, and its old one dies.

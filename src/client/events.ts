@@ -1,6 +1,6 @@
 /**
- * What the library tells about itself through `node:diagnostics_channel`. Nothing is built or sent while nobody listens.
- * `holdfast/otel` turns these into OpenTelemetry metrics and spans.
+ * Emits the events of the library through `node:diagnostics_channel`. Nothing is built or sent while a channel has no
+ * subscriber. `holdfast/otel` turns the events into OpenTelemetry metrics and spans.
  */
 import { channel } from "node:diagnostics_channel";
 

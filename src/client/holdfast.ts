@@ -1,4 +1,4 @@
-/** The workplace: one store, under one owner's name, from one process. */
+/** The Holdfast instance: one store, one owner, one process. */
 import { setMaxListeners } from "node:events";
 import type { Duration } from "../base/duration.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";

@@ -1,4 +1,7 @@
-/** Who a workplace is in its store: owner, process, and the proof that it lives, made when it is first needed. */
+/**
+ * The identity of a Holdfast instance in its store: owner, process, and the proof of life, which is made when it is
+ * first needed.
+ */
 
 import { invalidArgument } from "../base/errors.js";
 import type { Proof } from "../lock/grant.js";

@@ -1,8 +1,8 @@
 /**
- * The inner door of the client: what features use of a Holdfast instance or of a lease beside their public calls. A verb
- * stands here when at least two features need it, or one that cannot do its work without it; a feature whose whole work
- * stands on a role of the store (jobs on scripts, publish on manifests) gets that role. Nothing else of the store is
- * reachable from a feature.
+ * The inner door of the client: the calls on a Holdfast instance or a lease that features use beside the public ones. A
+ * verb stands here when at least two features need it, or one that cannot do its work without it; a feature whose whole
+ * work stands on a role of the store (jobs on scripts, publish on manifests) gets that role. Features reach nothing
+ * else of the store.
  */
 import type { AuditEvent } from "../lock/audit.js";
 import type { Grant } from "../lock/grant.js";

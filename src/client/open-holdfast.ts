@@ -1,4 +1,4 @@
-/** The front door of the library. */
+/** Opens the library: `openHoldfast` checks the options, opens the store and returns the Holdfast instance. */
 import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";

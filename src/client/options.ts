@@ -1,4 +1,7 @@
-/** What callers may say, checked at the border: bad input is refused, naming the field, before anything is written. */
+/**
+ * Checks the options and arguments of callers where they enter: bad input is refused, naming the field, before anything
+ * is written.
+ */
 
 import { type Duration, type Limits, parseDuration } from "../base/duration.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";

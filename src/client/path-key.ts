@@ -1,7 +1,8 @@
 /**
- * The one way from a file path to a lock key (LOCK-1): `path` is the workspace root, `path/src/api` what lies below.
- * However a file is spelled (relative, through symlinks, with `..`) its key is the same, because the key is made from the
- * real path. A file that does not exist yet gets the key it will have once created where the path leads now.
+ * The only conversion from a file path to a lock key (LOCK-1): `path` is the workspace root, `path/src/api` a file or
+ * folder below it. However a file is spelled (relative, through symlinks, with `..`) its key is the same, because the
+ * key is made from the real path. A file that does not exist yet gets the key it will have once created where the path
+ * leads now.
  *
  * Bytes, not characters: a file name need not be UTF-8. Inside this file a path is a string of one character per byte
  * (latin1), so that node:path works on it; `bytesOf` and `textOf` are the two borders.

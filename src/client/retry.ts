@@ -1,4 +1,7 @@
-/** Bounded retries with exponential backoff and full jitter. Unbounded is not expressible. */
+/**
+ * Retries a function with exponential backoff and full jitter. The number of tries is always bounded: there is no way
+ * to ask for more.
+ */
 
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { sleep } from "../base/sleep.js";

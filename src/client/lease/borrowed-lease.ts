@@ -1,4 +1,7 @@
-/** A lease used by a child that was handed its token: it may check and commit, but its life is its holder's business. */
+/**
+ * A lease that a child process uses through a token that it was handed: it may check and commit, but only the holder
+ * renews and releases.
+ */
 
 import { HoldfastError } from "../../base/errors.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";

@@ -1,6 +1,6 @@
 /**
- * A detached grant taken up again by whoever has its token: another process than the one that took it, perhaps much later.
- * Nothing is trusted here and nothing is renewed by itself; every call asks the store, which decides.
+ * A detached grant, picked up again by the bearer of its token: a process other than the one that acquired it, perhaps
+ * much later. Nothing is trusted here and nothing is renewed by itself; every call queries the store, which decides.
  *
  * Only detached grants: what a live process holds is its own business, and its token, handed down, only borrows.
  */

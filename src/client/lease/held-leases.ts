@@ -1,4 +1,7 @@
-/** What a workplace sees to before it closes: what is under way, what is in hand, and what it lost sight of. */
+/**
+ * Keeps what a Holdfast instance has to settle before it closes: requests under way, leases that it holds, and lost
+ * leases whose grants may still be in the store.
+ */
 import type { Lease } from "./lease.js";
 
 export class Holdings {

@@ -1,6 +1,6 @@
 /**
- * What lease tokens hold, found in the store before they are shown with a request. A request that shows something held
- * does not stand behind the line, so a token that holds nothing must not count: it is refused instead.
+ * Finds in the store the grants behind the held tokens of a request, before the request is sent. A request with held
+ * tokens does not wait behind the queue, so a token without a grant must not count: it is refused instead.
  */
 
 import { HoldfastError } from "../../base/errors.js";

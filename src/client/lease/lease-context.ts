@@ -1,4 +1,4 @@
-/** Where a lease comes from, and the leases it is held together with. */
+/** The context of a lease: the instance that it comes from, and the leases that it is held together with. */
 
 import type { Duration } from "../../base/duration.js";
 import type { SharedTimer } from "../../base/shared-timer.js";

@@ -1,7 +1,8 @@
 /**
- * A lease in hand. It is trusted only as long as the store is bound to respect it: from just before the last request that
- * succeeded was sent, for the lease's duration, less a margin. When that time is up, or a renewal is refused, the lease is
- * lost for good: its signal aborts, before anybody else may come in, and it commits nothing any more.
+ * A lease that this process holds. It is trusted only as long as the store is bound to respect it: from just before the
+ * last successful request was sent, for the lease's duration, less a margin. When that time is over, or a renewal is
+ * refused, the lease is lost for good: its signal aborts, before another holder may come in, and it commits nothing any
+ * more.
  *
  *   held ⇄ suspect      a renewal's outcome is unknown; trust runs on until it runs out
  *   held, suspect → lost

@@ -1,4 +1,4 @@
-/** The errors that mean that a lease is over. */
+/** Recognizes and makes the errors that mean that a lease is over. */
 import { HoldfastError } from "../../base/errors.js";
 
 const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);

@@ -1,7 +1,7 @@
 /**
- * How long a lease may be trusted: from just before the last request that the store granted was sent, for the lease's
- * duration, less a margin, so that its holder stops before anybody else may start. The heart moves that moment on; when it
- * does not, the alarm goes off.
+ * Computes how long a lease may be trusted: from just before the last request that the store granted was sent, for the
+ * lease's duration, less a margin, so that its holder stops before another may start. Each renewal moves that moment
+ * on; without one, the alarm goes off.
  */
 
 import type { Moment, SharedTimer } from "../../base/shared-timer.js";

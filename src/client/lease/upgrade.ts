@@ -1,4 +1,4 @@
-/** Waiting for an upgrade: the same line as any other wait, with a place at its head. */
+/** Waits for an upgrade in the same queue as any other wait, with a place at its head. */
 
 import type { Duration } from "../../base/duration.js";
 import type { Want } from "../../lock/grant.js";

@@ -1,6 +1,7 @@
 /**
- * A window: gates that are open only while a lease is held. Whoever opened them closes them, on success and on failure,
- * and never closes anybody else's: when the lease has passed to another holder meanwhile, the gates are that holder's now.
+ * A window: gates that are open only while a lease is held. The holder that opened them closes them, on success and on
+ * failure, and never closes those of another: when the lease has passed to another holder in the meantime, the gates
+ * are that holder's.
  */
 import type { Lease } from "./lease.js";
 import { isLoss } from "./loss.js";

@@ -1,4 +1,4 @@
-/** Reading the record of what happened. */
+/** Reads the audit trail: entries by filter, following new ones, and verifying the chains. */
 import { setImmediate } from "node:timers/promises";
 import { invalidArgument } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";

@@ -1,4 +1,4 @@
-/** Why a key, or a whole store, is as it is: who holds what, who stands in line, and who of them waits for whom. */
+/** Explains the state of a key, or of a whole store: its holders, its queue, and which of them each waiter waits for. */
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { ancestorsOf, isWithin, type Key, treeOf, treesOf } from "../../lock/key.js";
 import { conflictNode } from "../../lock/marks.js";

@@ -1,4 +1,4 @@
-/** The status of a key as people and scripts see it. */
+/** Returns the status of a key, in the form that people and scripts see. */
 import { type Grant, type GrantRecord, type Ticket, toRecord } from "../../lock/grant.js";
 import { isExpired, ticketStands } from "../../lock/profile.js";
 import { profileOf } from "../../lock/settings.js";

@@ -1,4 +1,4 @@
-/** A heart in the event loop itself: for stores that live in one process, and for callers whose loop is always free. */
+/** A renewer in the event loop itself: for stores that live in one process, and for callers whose loop is always free. */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Clock } from "../../platform/clock.js";

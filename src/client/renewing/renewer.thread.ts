@@ -1,7 +1,7 @@
 /**
- * The heart thread itself: looks through the table of leases, renews what is due through a store of its own, and writes
- * back when each was last known good. Opens the store only when the first beat is due: a lock held for less than a
- * heartbeat costs it nothing.
+ * The renewer thread itself: scans the table of leases, renews those that are due through a store of its own, and
+ * writes back when each was last known good. It opens the store only when the first heartbeat is due: a lock that is
+ * held for less than one heartbeat costs it nothing.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../base/errors.js";

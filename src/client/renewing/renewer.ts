@@ -1,7 +1,7 @@
 /**
- * Heartbeats: leases of a live process are renewed for it. A heart renews from beside the main thread, so a busy event
- * loop loses nothing, and stops renewing once the main thread has shown no sign of progress for `maxStall`: a process
- * that hangs must not keep its locks for ever.
+ * Defines the renewer, which renews the leases of a live process. It works beside the main thread, so a busy event loop
+ * loses nothing, and stops renewing once the main thread has shown no sign of progress for `maxStall`: a process that
+ * hangs must not keep its locks for ever.
  */
 
 import type { HoldfastError } from "../../base/errors.js";

@@ -1,7 +1,7 @@
 /**
- * The heart thread, seen from the main thread. It is started with the first lease, because a program may block from the
- * very next instruction on, and told of leases through shared memory (see beat-table.ts); what does not fit a slot follows
- * by message. Only leases beyond the number of slots are left to a heart in the event loop.
+ * The renewer thread, as the main thread uses it. The thread is started with the first lease, because a program may
+ * block from the very next instruction on, and gets leases through shared memory (heartbeat-table.ts); what does not
+ * fit a slot follows in a message. Only leases beyond the number of slots are left to a renewer in the event loop.
  */
 import { Worker } from "node:worker_threads";
 import type { ErrorCode } from "../../base/errors.js";

@@ -1,4 +1,4 @@
-/** Taking locks: the request, the wait, and the lease that comes of it. */
+/** Acquires locks: sends the request, waits, and makes the lease. */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Contention } from "../../lock/contention.js";

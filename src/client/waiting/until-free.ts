@@ -1,6 +1,7 @@
 /**
- * Waiting until a key could be taken, without taking it. Whatever is recoverable is ended on the way, as any acquire would
- * do it: a killed holder is not waited for until its lease is over. Nothing is promised for the moment after.
+ * Waits until a key could be acquired, without acquiring it. Recoverable grants are ended on the way, as any acquire
+ * would end them: the wait for a killed holder does not last until its lease is over. Nothing is promised for the
+ * moment after.
  */
 
 import { sleep } from "../../base/sleep.js";

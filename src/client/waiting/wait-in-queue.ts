@@ -1,8 +1,8 @@
 /**
- * Waiting, once for all stores: ask, take a place in line, and ask again when woken. Whoever makes room wakes the next in
- * line; a slow poll stands behind that, because a wake-up can get lost and because nobody wakes a waiter when a holder
- * dies. The first in line looks often enough to notice a death in a fraction of a second; the others look only to keep
- * their place.
+ * Waits for a lock on any store: sends the request, joins the queue, and retries when woken. A release wakes the next
+ * waiter. A slow poll stands behind that, because a wake-up can get lost, and because the death of a holder wakes no
+ * waiter. The first in the queue polls often enough to notice a death in a fraction of a second; the others poll only
+ * to keep their place.
  */
 
 import { showDuration } from "../../base/duration.js";

@@ -1,6 +1,7 @@
 /**
- * Detached grants for whoever comes back without a token in hand: taken with the token kept first, and found again by key
- * for the same OS user and owner, to renew, convert or release. Never to acquire again: a second request is a stranger.
+ * Acquires detached grants for a caller that comes back without a token in hand: the token is kept before the request,
+ * and found again by key for the same OS user and owner, to renew, convert or release. It is never used to acquire
+ * again: a second request counts as that of another requester.
  */
 
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

@@ -1,6 +1,6 @@
 /**
- * Where a command works: which workspace, which store, under whose name. Said on the command line, else in the
- * environment, else in the configuration, else found: the nearest folder upwards with a `.holdfast/`.
+ * Finds where a command works: the workspace, the store and the owner. They come from the command line, else from the
+ * environment, else from the configuration, else from a search: the nearest folder upwards with a `.holdfast/`.
  *
  * A workspace is never made in passing. A command in the wrong folder that made its own would hold locks nobody sees.
  */

@@ -1,4 +1,4 @@
-/** Making a workspace. */
+/** Makes a workspace: the folder `.holdfast/` with its mark and its `.gitignore`. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * Lease tokens of detached grants, kept for the user who took them:
+ * Keeps the lease tokens of detached grants for the user that acquired them:
  *
  *   <state>/holdfast/grants/<store>/<key>-<owner>-<random>.json     folders mode 0700, files mode 0600
  *
@@ -8,7 +8,7 @@
  * given, in place, when the lock is there. What a crash can leave is a file without a grant, or one that still says asked:
  * the first opens nothing, and is removed when somebody looks for that key a day later; the second opens as well as any.
  * Only of a token that is known to have been given can it be said that its grant was lost: an asked one that opens nothing
- * may be that of a process that stands in line.
+ * may be that of a process that waits in the queue.
  *
  * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
  */

@@ -1,6 +1,6 @@
 /**
- * The fields that features have in `holdfast.config.json`, each checked by the feature's own parser, and the workspace with
- * them. Agents' interfaces and programs find their workspace here.
+ * The fields that features have in `holdfast.config.json`, each checked by the feature's own parser, and the workspace
+ * with them. Agents' interfaces and programs find their workspace here.
  */
 
 import { asChecked, type Checks } from "../client/workspace/config.js";

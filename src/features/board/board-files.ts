@@ -1,4 +1,4 @@
-/** The board's files as they can be read by anybody: no lock, no store of locks, nothing created. */
+/** Reads the files of the board as any program may: it acquires no lock, opens no store of locks, and creates nothing. */
 import { existsSync } from "node:fs";
 import { type HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Clock } from "../../platform/clock.js";

@@ -1,4 +1,4 @@
-/** What can be seen of a board without a lock store: no lock is taken, nothing is created. */
+/** Answers the queries on a board that need no store of locks: no lock is acquired, nothing is created. */
 import { resolve } from "node:path";
 import { invalidArgument } from "../../base/errors.js";
 import { createSystemClock } from "../../platform/clock.js";

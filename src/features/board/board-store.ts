@@ -1,5 +1,5 @@
 /**
- * The board's documents and the lock store behind its claims, and the one way an issue is changed:
+ * Holds the board's documents and the lock store behind its claims, and changes an issue, in the only way there is:
  *
  *   1  the claim is renewed, when the caller presents its token: use keeps it alive. A lapsed one stays lapsed
  *   2  the guard of the board

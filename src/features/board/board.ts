@@ -1,6 +1,6 @@
 /**
- * The board: issues, what they depend on, the gates they must pass, and who works on them, in plain JSON files that any
- * number of agents change at once. What holds it together is told in board-store.ts, claims.ts and documents.ts.
+ * The board: issues, their dependencies, the gates they must pass, and their claims, in plain JSON files that any
+ * number of agents change at once. The headers of board-store.ts, claims.ts and documents.ts have its protocols.
  */
 import { resolve } from "node:path";
 import { invalidArgument } from "../../base/errors.js";

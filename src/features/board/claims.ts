@@ -1,5 +1,5 @@
 /**
- * Claims: a detached lease on `issue:ID` in the lock store, and in the issue who has it.
+ * Claims: a detached lease on `issue:ID` in the lock store, and in the issue the owner that has it.
  *
  * The lease is what counts. It is taken first, and the issue is written under it; a crash in between leaves a lease that
  * nobody knows the token of, which runs out. Giving back is the other way round: the issue is written under the lease,

@@ -1,4 +1,4 @@
-/** New issues: one, or many as one step. */
+/** Adds issues: one, or many as one step. */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Transaction } from "../documents/documents.js";

@@ -1,4 +1,7 @@
-/** Dependencies form a graph without cycles. Looked at inside the guard, so two halves of a cycle cannot both get in. */
+/**
+ * Checks that dependencies form a graph without cycles. The check runs inside the guard, so two halves of a cycle
+ * cannot both get in.
+ */
 import { HoldfastError } from "../../base/errors.js";
 
 /** Of a long cycle, this many issues from each end. */

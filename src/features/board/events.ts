@@ -1,4 +1,4 @@
-/** `events.jsonl`: every change of the board, one line each, with a sequence. */
+/** Defines `events.jsonl`: every change of the board, one line each, with a sequence number. */
 import type { LogEntry } from "../documents/documents.js";
 import type { Issue, IssueValue } from "./issue.js";
 

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a board, by looking only. Its index is compared with the issues themselves; a difference counts when
- * it is still there while nobody is in the middle of a change.
+ * Finds what is wrong with a board, and changes nothing. The index is compared with the issues themselves; a difference
+ * counts when it is still there while no change is under way.
  */
 import { existsSync } from "node:fs";
 import type { Clock } from "../../platform/clock.js";

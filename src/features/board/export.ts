@@ -1,4 +1,4 @@
-/** The whole board as one JSON value. */
+/** Exports the whole board as one JSON value. */
 import type { BoardFiles } from "./board-files.js";
 import type { Gate } from "./gates/gate.js";
 import { listGates } from "./gates/gate-files.js";

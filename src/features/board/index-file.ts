@@ -1,7 +1,7 @@
 /**
- * `index.json`: one line for each issue, so that listing ten thousand reads one file. It is a picture of the board as it
- * was at event number `seq`; what has happened since is in `events.jsonl` behind byte `events_bytes`, and whoever lists
- * reads both. So a change of one issue does not rewrite ten thousand lines: the picture is taken anew after each change
+ * Defines `index.json`: one line for each issue, so that listing ten thousand reads one file. It is a picture of the
+ * board as it was at event number `seq`; later events are in `events.jsonl` behind byte `events_bytes`, and a listing
+ * reads both. So a change of one issue does not rewrite ten thousand lines: the picture is made anew after each change
  * on a small board, and after a share of the issues has changed on a large one.
  *
  * It can always be made again from the issues. A picture that is missing, torn or not of this log (git merged it, a power

@@ -1,4 +1,4 @@
-/** What must stand in a file to be taken for an issue. People and git write these files too. */
+/** Checks whether the content of a file is an issue. People and git write these files too. */
 
 import { isObject } from "../../base/is-object.js";
 import { corruptDocument } from "../documents/document-file.js";

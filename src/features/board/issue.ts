@@ -1,4 +1,4 @@
-/** What an issue is, and what callers may say about one. Checked here, before anything is written. */
+/** Defines an issue, and checks the fields that callers pass before anything is written. */
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { type Key, parseKey } from "../../lock/key.js";

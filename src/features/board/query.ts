@@ -1,4 +1,4 @@
-/** Choosing, sorting and paging through summaries. Pure. */
+/** Filters, sorts and pages through summaries of issues. Pure. */
 import { invalidArgument } from "../../base/errors.js";
 import type { IssueSummary } from "./index-file.js";
 import { compareIds } from "./index-file.js";

@@ -1,4 +1,7 @@
-/** When an issue may become what, and what its fields become. Reads inside the step it is called from. */
+/**
+ * The rules of an issue's state: which change of state is allowed, and the fields that follow from it. They read inside
+ * the step that calls them.
+ */
 
 import { HoldfastError } from "../../base/errors.js";
 import type { Transaction } from "../documents/documents.js";

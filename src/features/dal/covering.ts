@@ -1,4 +1,4 @@
-/** Which grant of a lease lets its holder at a resource. */
+/** Finds the grant of a lease that covers a resource, and so permits its holder to read or write there. */
 import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import { notHeld } from "../../client/lease/loss.js";

@@ -1,6 +1,6 @@
 /**
- * A data access layer for the caller's own database: every read shows a lease that covers what it reads, every write a
- * write lease, and a write is one short transaction in which that lease is checked.
+ * A data access layer for the caller's own database: every read presents a lease that covers what it reads, every write
+ * a write lease, and a write is one short transaction in which that lease is checked.
  *
  * In the store's own database the check and the write are one step. In another, an SQLite file or on a PostgreSQL server,
  * the fencing token of who writes, or may once it is upgraded, is left there before its first read, and a write is refused

@@ -1,4 +1,4 @@
-/** Reading many rows without holding anything for long: limits on what is asked for at once, and pages by a column. */
+/** Reads many rows without holding anything for long: limits on the size of one request, and pages by a column. */
 
 import { invalidArgument } from "../../base/errors.js";
 import type { Sql, SqlRow } from "../../client/kernel.js";

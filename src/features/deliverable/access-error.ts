@@ -1,4 +1,4 @@
-/** Errors of the system about files that belong to somebody else: they say whose, and what is not permitted. */
+/** Errors for files that belong to another OS user: they name that user and the operation that is not permitted. */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../../base/errors.js";

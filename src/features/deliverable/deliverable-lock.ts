@@ -1,4 +1,4 @@
-/** The lock in hand. */
+/** The lock of a deliverable folder, as its holder uses it: renews it, commits under it, and unlocks. */
 import type { Duration } from "../../base/duration.js";
 import { isHoldfastError } from "../../base/errors.js";
 import type { ProofOfLife } from "../../platform/proof-of-life.js";

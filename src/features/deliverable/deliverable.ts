@@ -1,6 +1,6 @@
 /**
  * The lock of a deliverable folder: lock, renew, unlock, recover, status. Each call but status is one step under the
- * folder's guard; room.ts has the protocol.
+ * folder's guard; guarded-folder.ts has the protocol.
  *
  * A lock is bound to a process, this one or another by its pid, or to none (`detached`): then only its lease counts. It
  * is recoverable when its lease has expired or its process is proven dead. `lock` takes such a lock over by itself;

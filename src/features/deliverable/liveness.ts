@@ -1,4 +1,4 @@
-/** Whether the process behind a lock still lives, and so whether the lock may be taken over. */
+/** Decides whether the process behind a lock still lives, and so whether the lock is recoverable. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeQuietly } from "../../files/durable-file.js";

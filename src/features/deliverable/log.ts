@@ -1,4 +1,4 @@
-/** `_LOCK.log.jsonl`: a line of JSON for each change of who holds the folder, and the same fields in every line. */
+/** Defines `_LOCK.log.jsonl`: a line of JSON for each change of the folder's holder, with the same fields in every line. */
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, readSync } from "node:fs";
 import { writeFully } from "../../files/durable-file.js";
 

@@ -1,4 +1,4 @@
-/** A new lock record, and the process it is bound to. */
+/** Makes the record of a new lock, and names the process that it is bound to. */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { invalidArgument } from "../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * Where things are in a deliverable folder. Nothing outside of it is written, and inside of it nothing but these:
+ * The paths of a deliverable folder. Holdfast writes nothing outside of it, and inside of it only these:
  *
  *   _LOCK.json                            there: locked. Not there: free
  *   _LOCK.log.jsonl                       who locked, unlocked, recovered; a line each

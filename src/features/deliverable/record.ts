@@ -1,6 +1,6 @@
 /**
- * `_LOCK.json`: the fields everybody may rely on and, in `store`, what only Holdfast needs. A record with no more than
- * the first six fields, as another tool may write it, is understood too; then its lease alone counts.
+ * Defines `_LOCK.json`: the public fields and, in `store`, the fields that only Holdfast needs. A record with only the
+ * first six fields, as another tool may write it, is accepted too; then its lease alone counts.
  */
 
 import { HoldfastError } from "../../base/errors.js";

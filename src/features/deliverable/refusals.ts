@@ -1,4 +1,4 @@
-/** Why a folder cannot be had, for people and for programs. */
+/** The errors of a folder that cannot be locked, for people and for programs. */
 
 import { HoldfastError } from "../../base/errors.js";
 import { contentionReport } from "../../lock/contention.js";

@@ -1,6 +1,6 @@
 /**
- * The end of a deliverable: what Holdfast keeps in the folder goes, but for the log, whose last line has the last fencing
- * token, so that numbers go on behind it should the folder be locked again.
+ * Removes the files that Holdfast keeps in a deliverable folder, at the end of the deliverable. The log stays: its last
+ * line has the last fencing token, so that numbers continue behind it should the folder be locked again.
  *
  * Called under the guard, when `_LOCK.json` is gone and the log has been told. The guard goes last: as long as it is
  * there nobody else is inside. A crash on the way leaves a free folder with some of its files; terminating it again, or

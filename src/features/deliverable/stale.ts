@@ -1,4 +1,4 @@
-/** A lock that may be ended without its holder, and how that is told. */
+/** A lock that may be ended without its holder, and the fields by which the log and the caller learn of it. */
 import type { Recovery } from "../../lock/profile.js";
 import type { LogLine, RecoveryReason } from "./log.js";
 import type { DeliverableRecord, FoundLock } from "./record.js";

@@ -1,4 +1,7 @@
-/** `state.json`: the last fencing token given out, and the step under way. Replaced as a whole, under the guard. */
+/**
+ * Defines `state.json`: the last fencing token that was minted, and the step under way. It is replaced as a whole,
+ * under the guard.
+ */
 import { readFileSync } from "node:fs";
 import { isHoldfastError } from "../../base/errors.js";
 import { replaceFile } from "../../files/durable-file.js";

@@ -1,4 +1,4 @@
-/** The state of a folder's lock, as people and scripts see it. */
+/** Returns the state of a folder's lock, in the form that people and scripts see. */
 import { isExpired, type Life } from "../../lock/profile.js";
 import { type Instant, remainingSeconds } from "../../lock/time.js";
 import type { Content } from "./guarded-folder.js";

@@ -1,6 +1,6 @@
 /**
- * The lease token of a lock that was taken by a command that has ended: kept in the folder, for its OS user only (mode
- * 0600), so that the next command of the same user and holder can renew or unlock. A copy of the folder copies it, too.
+ * Keeps the lease token of a lock whose command has ended: in the folder, for its OS user only (mode 0600), so that the
+ * next command of the same user and holder can renew or unlock. A copy of the folder copies the token, too.
  */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The file of a document: `{ "schema_version": 1, "revision": n, …the document's own fields }`, indented, so that a person
- * can read it and git can compare it. It is only ever replaced whole.
+ * Defines the file of a document: `{ "schema_version": 1, "revision": n, …the document's own fields }`, indented, so
+ * that a person can read it and git can compare it. It is only ever replaced whole.
  */
 import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";

@@ -3,7 +3,7 @@
  *
  * A step (`update`, `transact`):
  *
- *   1  the guard is taken: one step at a time, of all processes (entrance.ts)
+ *   1  the guard is taken: one step at a time, of all processes (fair-entrance.ts)
  *   2  what a crash has left is settled (journal.ts, settle.ts)
  *   3  the caller's function reads and says what shall change; it is synchronous, and all of read, change and write is
  *      inside the guard. It may throw: then nothing has happened

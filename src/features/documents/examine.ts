@@ -1,4 +1,4 @@
-/** What is wrong with documents, by looking only: nothing is created, moved or written. */
+/** Finds what is wrong with documents, and creates, moves and writes nothing. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";

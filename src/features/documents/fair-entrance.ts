@@ -1,6 +1,7 @@
 /**
- * The way into the store's guard, with a line in front of it. The guard alone is not fair: whoever leaves it and comes
- * back at once finds it free, while others sleep; with fifty processes and a slow disk some would never get in.
+ * The way into the guard of the documents, with a queue in front of it. The guard alone is not fair: a process that
+ * leaves it and comes back at once finds it free, while others sleep; with fifty processes and a slow disk some would
+ * never get in.
  *
  *   line    held by the one who is next. Only it looks for the guard, and often.
  *   guard   held around the step itself.

@@ -1,4 +1,4 @@
-/** One change of the store as the journal keeps it: a line that says what follows and its checksum, then JSON. */
+/** Encodes one change of the documents for the journal: a line with the length and checksum of what follows, then JSON. */
 import { createHash } from "node:crypto";
 
 /** A file that is replaced. `before` and `after` name contents; null means that there is no file. */

@@ -1,6 +1,6 @@
 /**
- * The journal: a file written round and round in place, so that making a change durable is one `fdatasync` of blocks
- * that are there already.
+ * The journal of the documents: a file written round and round in place, so that making a change durable is one
+ * `fdatasync` of blocks that are there already.
  *
  *   bytes 0 to 511   the mark: which records are known to be in the document files. Written in place, never synced.
  *   from byte 4096   records, one behind the other. All of one generation; what follows the last is of an older one.

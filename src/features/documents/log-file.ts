@@ -1,6 +1,6 @@
 /**
- * A log: one JSON object a line, each with a `seq` one higher than the last. Lines are only ever added. A line somebody
- * else put there that is no JSON is skipped, not fatal.
+ * Defines a log: one JSON object a line, each with a `seq` one higher than the last. Lines are only ever added. A line
+ * of another program that is not JSON is skipped, not fatal.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { ioError } from "../../base/errors.js";

@@ -1,4 +1,4 @@
-/** What documents and logs may be called, and where their files are. */
+/** Checks the names of documents and logs, and returns the paths of their files. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { invalidArgument, ioError } from "../../base/errors.js";

@@ -1,6 +1,6 @@
 /**
- * Bringing the files to what the journal says. A record may be met again after a death or a power cut, so this looks
- * first what is there:
+ * Brings the files to the state that the journal has. A record may be met again after a death or a power cut, so this
+ * first looks at what is there:
  *
  *   the last content the journal has of it    nothing to do
  *   an earlier one of the same records        replaced by the last

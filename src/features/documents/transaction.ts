@@ -1,4 +1,4 @@
-/** What a step has read and wants to change. Nothing of it is written before the step's function has returned. */
+/** Collects the reads and changes of a step. Nothing of it is written before the step's function has returned. */
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../base/errors.js";
 import { decodeDocument, encodeDocument, quarantine, readText, type StoredDocument } from "./document-file.js";
 import { identityOf, type JournalRecord } from "./journal-record.js";

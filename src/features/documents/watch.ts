@@ -1,6 +1,6 @@
 /**
- * Telling of changes: the system says when the journal is written, and a slow poll stands behind it. Nothing is created:
- * where there is no journal yet, only the poll looks.
+ * Reports changes of documents: the system notifies when the journal is written, and a slow poll stands behind it.
+ * Nothing is created: where there is no journal yet, only the poll looks.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";

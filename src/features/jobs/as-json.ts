@@ -1,4 +1,4 @@
-/** What a run says of itself: JSON of a bounded size, and errors as a code and a message. */
+/** Encodes the progress and the result of a run as JSON of a bounded size, and its errors as a code and a message. */
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../base/errors.js";
 import type { JobError } from "./scripts/slots.js";
 

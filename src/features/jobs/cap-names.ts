@@ -1,4 +1,4 @@
-/** The caps there are, by the names people know. */
+/** Names the caps, in the form that people type. */
 import { invalidArgument } from "../../base/errors.js";
 
 /** Null is no limit; what is left out stays as it is. */

@@ -1,8 +1,8 @@
 /**
- * What day it is, for who takes things away by their age. A calendar may be set wrong for a while, and what was taken away
- * then does not come back. So this one believes it an hour late: of all looks of the last hour, each moved on by the time
- * since boot, which nobody sets, the earliest counts. At the first look there are no others, and the calendar is believed
- * as far as the store bears it out: up to the last end of a job on record.
+ * The current day, for the removal of jobs by their age. A calendar may be set wrong for a while, and jobs that were
+ * removed in that time do not come back. So this one believes the calendar an hour late: of all its looks of the last
+ * hour, each moved on by the time since boot, which cannot be set, the earliest counts. At the first look there are no
+ * others, and the calendar is believed as far as the store bears it out: up to the last end of a job on record.
  *
  * It is late rather than early: what is old is kept an hour longer after a start, or after a clock that was behind was put
  * right. Not noticed: a worker that starts while the calendar is ahead, after other jobs have ended by it.

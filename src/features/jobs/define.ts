@@ -1,4 +1,4 @@
-/** What a program says of its kinds of jobs, and of a job it adds: checked at the border. */
+/** Checks the definitions of kinds of jobs, and the jobs that a program adds, where they enter. */
 
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";

@@ -1,6 +1,7 @@
 /**
- * Adding a job inside a transaction of the caller's: there with its rows, or not at all. Only the job's row is written, in
- * no flow yet, so that a transaction that stays open holds no worker up. The next turn lines it up and puts it on record.
+ * Adds a job inside a transaction of the caller: together with the caller's rows, or not at all. Only the job's row is
+ * written, and in no flow yet, so that a transaction that stays open delays no worker. The next turn puts the job into
+ * its flow and on record.
  */
 
 import { invalidArgument } from "../../base/errors.js";

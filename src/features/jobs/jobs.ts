@@ -1,4 +1,4 @@
-/** Jobs of a workspace: adding, looking, waiting, caps; and the kinds that this program can run. */
+/** The jobs of a workspace: adding, reading, waiting, caps; and the kinds that this program can run. */
 
 import { HoldfastError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";

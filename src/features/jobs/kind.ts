@@ -1,4 +1,4 @@
-/** A kind of jobs, as this program runs it. */
+/** Defines a kind of jobs, as this program runs it. */
 import type { JobHandler, KindOptions } from "./define.js";
 
 export interface Kind {

@@ -1,4 +1,4 @@
-/** What a job is, as everybody sees it. */
+/** The public model of a job: its states, its classes, its record and the fields of a new one. */
 import type { Mode } from "../../lock/mode.js";
 
 export const JOB_STATES = ["scheduled", "ready", "waiting", "running", "done", "failed", "cancelled"] as const;

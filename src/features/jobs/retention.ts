@@ -1,4 +1,4 @@
-/** How long jobs are kept when they are over, by how they ended. */
+/** Parses how long ended jobs are kept, by how they ended. */
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
 

@@ -1,6 +1,7 @@
 /**
- * One run in the hands of a worker: the handler is called, and whatever becomes of it is settled. A store that cannot be
- * reached is asked again as long as the slot may still be ours; after that it is given on by itself.
+ * One run of a job in a worker: calls the handler and settles the outcome. While the store cannot be reached, the
+ * settlement is sent again as long as the slot may still belong to this worker; after that the slot passes on by
+ * itself.
  */
 
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

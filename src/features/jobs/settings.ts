@@ -1,4 +1,4 @@
-/** What a workspace says of its jobs: caps by their names, and `keep`. */
+/** Parses the section `jobs` of a workspace's configuration: caps by their names, and `keep`. */
 import { invalidArgument } from "../../base/errors.js";
 import { type Caps, parseCaps } from "./cap-names.js";
 import { type Keep, parseKeep } from "./retention.js";

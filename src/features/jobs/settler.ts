@@ -1,8 +1,8 @@
 /**
- * Settlements of one worker that come together share one step, and so one sync of the disk. A turn that the worker is about
- * to take rides along. When such a step fails, each is settled by itself and without the turn, so that none suffers for
- * another. One that writes rows of the caller's own goes alone: its statements must not be made again because of somebody
- * else.
+ * Joins settlements of one worker that arrive together in one step, and so in one sync of the disk. A turn that the
+ * worker is about to take is part of that step. When such a step fails, each settlement is made by itself and without
+ * the turn, so that none suffers for another. A settlement that writes rows of the caller's own goes alone: its
+ * statements must not be repeated because of another one.
  */
 
 import { isHoldfastError } from "../../base/errors.js";

@@ -1,7 +1,8 @@
 /**
- * A worker: takes turns as long as it has room, runs the handlers, beats for all runs at once, and settles each. The beat
- * comes from this event loop: a handler that blocks it loses its slot, which is right, since nobody can tell it from a
- * worker that hangs. Work that blocks belongs into a module, which has a process of its own, or into a command.
+ * A worker: takes turns as long as it has room, runs the handlers, sends one heartbeat for all runs, and settles each.
+ * The heartbeat comes from this event loop: a handler that blocks it loses its slot, which is right, because from
+ * outside it looks like a worker that hangs. Work that blocks belongs into a module, which has a process of its own, or
+ * into a command.
  *
  * What a crash leaves: slots that nobody beats. The next turn of any worker takes them back when their lease is over. A
  * worker whose beats do not get through for a lease ends its runs by itself: by then they may be somebody else's.

@@ -1,13 +1,13 @@
 /**
- * `holdfast/otel`: turns the library's diagnostics channels into OpenTelemetry metrics and spans. The core knows nothing
- * of this file: while nobody calls `instrument`, no event is built and OpenTelemetry is not loaded.
+ * Turns the library's diagnostics channels into OpenTelemetry metrics and spans (`holdfast/otel`). The core knows
+ * nothing of this file: before a program calls `instrument`, no event is built and OpenTelemetry is not loaded.
  *
- *   holdfast.lock.wait      histogram, ms   time in line of each acquire that was granted; 0 when it did not wait
+ *   holdfast.lock.wait      histogram, ms   time in the queue of each acquire that was granted; 0 when it did not wait
  *   holdfast.lock.hold      histogram, ms   from acquire to release
  *   holdfast.lock.refused   counter         acquires that failed, by `error.type`
  *   holdfast.lock.lost      counter         leases that were lost, by `error.type`
  *   holdfast.lock.ended     counter         grants ended without their holder
- *   holdfast.queue.length   histogram       how many stood in line, seen by each acquire refused by contention
+ *   holdfast.queue.length   histogram       the waiters seen by each acquire that contention refused
  *
  * Attributes of metrics have few values: the mode and the kind of owner, never a key or an owner's name. Spans
  * (`holdfast.wait` for a wait that was one, `holdfast.hold`) carry the keys. Each span is made when it has ended, under

@@ -1,7 +1,7 @@
 /**
- * Approvals for what cannot be undone. An approval is a detached grant that a person takes on a key of its own and whose
- * token it hands on: so it is durable, runs out, and is on record like any other; using it up is releasing it, and of two
- * who try, the store lets one.
+ * Approvals for operations that cannot be undone. An approval is a detached grant that a person acquires on a key of
+ * its own and whose token the person hands on: so it is durable, expires, and is on record like any other; using it up
+ * is releasing it, and of two that try, the store lets one.
  *
  * Owner names are declared by the caller, here as everywhere: this keeps honest agents honest, and is no access control.
  */

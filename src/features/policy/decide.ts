@@ -1,6 +1,7 @@
 /**
- * Which locks an operation needs, told without taking any. Stops instead of guessing: an operation that no row knows, a
- * scope that is missing or says too much, a size that decides and was not given, or a deployment that was not declared.
+ * Decides which locks an operation needs, and acquires none. It stops instead of guessing: at an operation that no rule
+ * names, a scope that is missing or says too much, a size that decides and was not given, or a deployment that was not
+ * declared.
  */
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";

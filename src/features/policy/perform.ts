@@ -1,4 +1,7 @@
-/** Doing an operation under exactly the locks its rule names: taken in order, released on success and on failure. */
+/**
+ * Performs an operation under exactly the locks that its rule names: acquired in order, released on success and on
+ * failure.
+ */
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";

@@ -1,4 +1,7 @@
-/** What the policy refuses goes on record, so that whoever answers for the agents can see what they tried. */
+/**
+ * Records the refusals of the policy in the audit trail, so that the people responsible for the agents can see what
+ * these tried.
+ */
 
 import { type ErrorCode, HoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";

@@ -1,4 +1,7 @@
-/** What a row of the policy says: which lock an operation needs, and what must be known before that can be told. */
+/**
+ * Defines a rule of the policy: the lock that an operation needs, and the facts that must be known before that can be
+ * decided.
+ */
 
 import { HoldfastError } from "../../base/errors.js";
 import { parseKey } from "../../lock/key.js";

@@ -1,5 +1,5 @@
 /**
- * The policy that comes with the package: projects with maps with sketches.
+ * The policy that comes with the package, for projects that contain maps that contain sketches.
  *
  * A lock covers what lies below it. So looking at a project locks only `project:ID/meta`, and work on its maps goes on;
  * changing a project locks `project:ID`, and everything in it waits.

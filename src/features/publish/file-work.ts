@@ -1,7 +1,7 @@
 /**
- * Work on files that is quick is done at once, since a hop to the thread pool costs more than the call; what waits for the
- * disk goes there: syncs, and everything about large files. So many syncs are under way at a time, and the file system
- * makes one write of them.
+ * Runs work on files where it is cheapest. Quick work runs at once, since a hop to the thread pool costs more than the
+ * call; work that waits for the disk goes to the pool: syncs, and everything about large files. So many syncs are under
+ * way at a time, and the file system makes one write of them.
  */
 import { createHash, hash as hashAtOnce } from "node:crypto";
 import { closeSync, fstatSync, fsync, openSync, read, readSync, write, writeSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What a publish may be told, what it tells meanwhile, and what it answers. */
+/** The options of a publish, its progress messages and its result. */
 import type { Duration } from "../../base/duration.js";
 import type { ManifestRecord } from "../../lock/manifest.js";
 

@@ -1,4 +1,7 @@
-/** The one moment: the stage gets the target's name. What can be made ready before it is, and the rest tidied up after it. */
+/**
+ * Gives the stage the name of the target, in one instant. Everything that can be prepared is prepared before it, and
+ * the rest is cleaned up after it.
+ */
 import { closeSync, fsyncSync, openSync, renameSync } from "node:fs";
 import { ioError } from "../../base/errors.js";
 import { removeTree } from "../../files/remove-tree.js";

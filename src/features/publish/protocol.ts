@@ -1,6 +1,6 @@
 /**
- * Publishing a folder: everybody sees the old tree or the new one, and only who holds the lock at that instant decides.
- * The steps, in this order, and what a crash right after each leaves:
+ * Publishes a folder: every reader sees the old tree or the new one, and only the holder of the lock at that instant
+ * decides. The steps, in this order, and what a crash right after each leaves:
  *
  *    1. the write lock is held                                 nothing
  *    2. settle what is left on the target; manifest `pending`  a manifest without a stage: aborted
@@ -23,7 +23,7 @@
  * What must be on the disk before what, since a power cut may take the rest:
  *
  *    the manifest of 2   before 8, with the seal. Nothing is visible until then. If it is lost, the stage may be there
- *                        without it; the next publish to the target knows it by its name (forgotten.ts).
+ *                        without it; the next publish to the target knows it by its name (record/unrecorded-stages.ts).
  *    files and folders   before 8. Their syncs, and that of the seal, are under way together: 8 waits for all of them.
  *    the seal of 7       before 8: it alone can say what stands at the target afterwards.
  *    the rename of 8     before 10, so that `committed` never runs ahead of the disk.

@@ -1,8 +1,8 @@
 /**
- * Work on a private copy of a folder, which replaces the folder in one fenced commit or is thrown away. The folder itself
- * must not change meanwhile by other hands: evidence is taken before the copy, after it, and after the work; the folder's
- * own entry once more under the guard. A program that writes into it without holding the key, in the last instant, is not
- * noticed.
+ * Replaces a folder by a private copy in which the caller worked, in one fenced commit, or drops the copy. The folder
+ * itself must not be changed by others in the meantime: evidence is taken before the copy, after it, and after the
+ * work; the folder's own entry once more under the guard. A program that writes into it without holding the key, in the
+ * last instant, is not noticed.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

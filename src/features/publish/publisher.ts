@@ -1,4 +1,7 @@
-/** Who publishes: a lease in hand, a borrowed one, or a workplace and a key that is then taken for the time of it. */
+/**
+ * Finds the grant that a publish uses: that of a lease, of a borrowed lease, or of a key that is acquired for the time
+ * of the publish.
+ */
 
 import { invalidArgument, isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";

@@ -1,4 +1,4 @@
-/** Where a publish goes, and the folder beside it in which it is made. */
+/** Resolves the target of a publish, and makes the folder beside it that holds the stage. */
 import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * The processes of a run: the command, and everything that came of it.
+ * Finds and ends the processes of a run: its command, and all processes that the command started.
  *
  * Away from a terminal the command gets a session, and with it a process group, of its own: one call signals all of it,
  * and nobody else is in it. With a terminal that would cost too much: a program in another session cannot be reached by

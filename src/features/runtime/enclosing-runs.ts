@@ -1,5 +1,5 @@
 /**
- * Runs within runs. A command learns from its environment what it runs under:
+ * Finds the runs around this process. A command learns from its environment which runs it is part of:
  *
  *   HOLDFAST_RESOURCE        the keys, separated by blanks
  *   HOLDFAST_FENCING_TOKEN   their fencing tokens, in the same order

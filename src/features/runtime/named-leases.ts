@@ -1,6 +1,6 @@
 /**
- * Single-run windows by name: a lease NAME is the lock `runtime:NAME`, held by a name instead of a process, for callers
- * that come and go (a connection per statement, a command per step).
+ * Named locks, for windows that a single run has at a time: a lease NAME is the lock `runtime:NAME`, held by a name
+ * instead of a process, for callers that come and go (a connection per statement, a command per step).
  *
  *   acquire   a token, or null while another holder has it. The same holder gets a new token and the old one dies, so
  *             two processes under one name cannot both go on. An expired lease is there for anybody.

@@ -1,5 +1,5 @@
 /**
- * `run`: a command under locks. In this order:
+ * `holdfast run`: a command under locks. In this order:
  *
  *   1. The run makes a proof of life of its own, which its command will inherit.
  *   2. All keys are acquired, or none. The grants name that proof.
@@ -13,7 +13,7 @@
  *
  * When the runner is killed:
  *
- *   before 2   nobody holds anything; its place in line is lost
+ *   before 2   nobody holds anything; its place in the queue is lost
  *   before 3   nobody has the proof any more: the grants are found dead at once
  *   during 3   the new process has the proof from the moment it exists; then it is as at 4
  *   at 4, 5    the grants stay, expired or not, as long as anybody has the proof open. Nobody renews them, so their tokens

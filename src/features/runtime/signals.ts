@@ -1,7 +1,7 @@
 /**
- * Signals that reach the process of a run are meant for its command. Until there is one, those that end a process end the
- * wait; from then on they are passed on, and none of them ends the runner: the command decides, and the runner goes when
- * it has gone.
+ * Passes the signals of a run's process on to its command, for which they are meant. Until there is a command, those
+ * that end a process end the wait; from then on they are passed on, and none of them ends the runner: the command
+ * decides, and the runner ends after it.
  *
  * On a terminal the command is in the runner's own group, so what the terminal sends for its keys both get. Such a signal
  * is not passed on a second time: some programs take the second Ctrl-C for more than the first. Stopping and going on

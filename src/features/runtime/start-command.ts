@@ -1,4 +1,4 @@
-/** Starting the command of a run, with the terminal's or the caller's own input and output, and the proof of life. */
+/** Starts the command of a run, with the input and output of the terminal or the caller, and with the proof of life. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { existsSync, fstatSync } from "node:fs";
 import { delimiter, join } from "node:path";

@@ -1,4 +1,7 @@
-/** What doctor asks about worktrees and snapshots: what a crash or tampering left, and tidying up what is safe to. */
+/**
+ * Answers the doctor about worktrees and snapshots: finds what a crash or tampering left, and removes what is safe to
+ * remove.
+ */
 import { existsSync, lstatSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * Where things are, all below `<workspace>/.holdfast/snapshots/` and never in a payload:
+ * The paths of the files of worktrees, all below `<workspace>/.holdfast/snapshots/` and never in a payload:
  *
  *   format.json                 the version of these formats
  *   worktrees/NAME.json         a worktree: where its payload is, its mode

@@ -1,4 +1,4 @@
-/** The front door of worktrees.ts: puts the parts together, and sees that what was interrupted is settled first. */
+/** Opens worktrees (worktrees.ts): puts the parts together, and makes sure that interrupted restores are settled first. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Duration, parseDuration } from "../../base/duration.js";

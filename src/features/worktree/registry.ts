@@ -1,4 +1,7 @@
-/** The worktrees of a workspace: a file each, outside every payload. */
+/**
+ * Reads and writes the registry of worktrees: a file for each, outside every payload (the folder of which snapshots are
+ * taken).
+ */
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";

@@ -1,4 +1,7 @@
-/** Small JSON files whose last field is the SHA-256 of the rest, so that a flipped bit is found when they are read. */
+/**
+ * Reads and writes small JSON files whose last field is the SHA-256 of the rest, so that a flipped bit is found when
+ * they are read.
+ */
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { HoldfastError, ioError } from "../../base/errors.js";

@@ -1,4 +1,4 @@
-/** Errors of system calls get a code and name what was being done; whatever else was thrown is passed on. */
+/** Gives errors of system calls a code and the name of the operation; other errors are passed on. */
 import { ioError } from "../../base/errors.js";
 
 export function systemError(error: unknown, doing: string, path: string): unknown {

@@ -1,6 +1,7 @@
 /**
- * A few threads that work on batches of jobs and answer each with a batch of results. Little work never starts one: the
- * caller does it alone. Each thread has at most one batch in work and one waiting, so memory stays as it is.
+ * A few threads that work on batches of tasks and answer each with a batch of results. A small amount of work never
+ * starts one: the caller does it alone. Each thread has at most one batch in work and one waiting, so memory stays as
+ * it is.
  */
 import { availableParallelism } from "node:os";
 import { parentPort, Worker, workerData } from "node:worker_threads";

@@ -1,7 +1,8 @@
 /**
- * Who may change a worktree. In an exclusive one whoever holds `worktree:NAME`: the caller, who shows the lease, or the
- * verb itself, which takes the lock when it is free and gives it back. In a shared one nobody needs it to take a snapshot;
- * only the moment of publishing is serialised, by `snapshot:NAME`.
+ * Acquires or checks the lock under which a worktree may change. An exclusive worktree changes under `worktree:NAME`:
+ * held by the caller, who presents the lease, or by the verb itself, which acquires the lock when it is free and
+ * releases it. A shared one needs no lock for a snapshot; only the moment of publishing is serialised, by
+ * `snapshot:NAME`.
  */
 
 import type { Duration } from "../../base/duration.js";

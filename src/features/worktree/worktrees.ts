@@ -1,4 +1,4 @@
-/** What can be done with the worktrees of a workspace, their snapshots, and restoring them. */
+/** The worktrees of a workspace: registering them, taking and reading their snapshots, and restoring them. */
 import type { Duration } from "../../base/duration.js";
 import type { Collected } from "./collect/gc.js";
 import type { Fault } from "./examine.js";

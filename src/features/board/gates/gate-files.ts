@@ -1,4 +1,4 @@
-/** Looking at gates and their runs. Takes no lock. */
+/** Reads gates and their runs. Acquires no lock. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Transaction } from "../../documents/documents.js";

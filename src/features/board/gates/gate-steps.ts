@@ -1,4 +1,4 @@
-/** Defining gates, and saying or finding out how an issue stands with one. */
+/** Defines gates, and sets or returns the verdict that an issue has at one. */
 import { dirname } from "node:path";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import type { Transaction } from "../../documents/documents.js";

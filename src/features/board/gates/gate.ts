@@ -1,4 +1,4 @@
-/** Gates: checks an issue must pass before it can be done. `gates.json` is their registry. */
+/** Gates: checks that an issue must pass before it can be done. `gates.json` is their registry. */
 import { type Duration, parseDuration } from "../../../base/duration.js";
 import { invalidArgument } from "../../../base/errors.js";
 import { parseGateName } from "../issue.js";

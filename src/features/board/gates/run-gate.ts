@@ -1,7 +1,8 @@
 /**
- * Running a gate's command: no shell, a process group of its own, no standard input, a time limit. No guard and no lock is
- * held meanwhile. When the time is up, or the caller does not want to wait any more, the whole group is ended: TERM, and KILL
- * two seconds later. If the caller is killed, or frozen when the time is up, the keeper ends it, and nobody hears of its end.
+ * Runs a gate's command: no shell, a process group of its own, no standard input, a time limit. No guard and no lock is
+ * held in the meantime. When the time is up, or the caller aborts, the whole group is ended: TERM, and KILL two seconds
+ * later. If the caller is killed, or frozen when the time is up, the watcher ends the group, and its end is not
+ * reported.
  */
 import { spawn } from "node:child_process";
 import { signalGroup } from "../../../platform/signal-group.js";

@@ -1,4 +1,7 @@
-/** Issues of beads: one JSON object a line. Of its links only `blocks` is a dependency; others are kept in the context. */
+/**
+ * Imports issues of beads: one JSON object a line. Of its links only `blocks` becomes a dependency; others are kept in
+ * the context.
+ */
 import { HoldfastError } from "../../../base/errors.js";
 import { type IssueState, PRIORITIES } from "../issue.js";
 import type { SourcedDraft } from "./import.js";

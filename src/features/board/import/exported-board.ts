@@ -1,7 +1,8 @@
 /**
- * What `export` gave, back onto a board: issues under their own ids, with gates and verdicts. Claims are leases in a store
- * of locks and do not come along; revisions begin anew. What is there already is left as it is, so on its own board an
- * export only brings back what was lost. An id that is another issue's here is refused: two boards are not merged.
+ * Imports the output of `export` into a board: issues under their own ids, with gates and verdicts. Claims are leases
+ * in a store of locks and are not imported; revisions start anew. Everything that is already there stays as it is, so
+ * on its own board an export only brings back what was lost. An id that belongs to a different issue here is refused:
+ * two boards are not merged.
  */
 
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../../base/errors.js";

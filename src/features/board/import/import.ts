@@ -1,6 +1,7 @@
 /**
- * Issues from other tools. All of a file comes in as one change, or nothing does. What was imported before is known by
- * `context.source` and `context.source_id` and is left as it is, so the same file can be imported again.
+ * Imports issues from other tools. All of a file is imported as one change, or nothing is. Issues that were imported
+ * before are recognized by `context.source` and `context.source_id` and stay as they are, so the same file can be
+ * imported again.
  */
 import { invalidArgument, isHoldfastError } from "../../../base/errors.js";
 import type { BoardStore } from "../board-store.js";

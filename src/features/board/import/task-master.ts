@@ -1,6 +1,6 @@
 /**
- * `tasks.json` of task-master: `{ "tasks": [...] }`, or one such object for each tag. Subtasks become issues of their own,
- * named `3.1`, which their parent depends on; a subtask's numbers mean its siblings.
+ * Imports `tasks.json` of task-master: `{ "tasks": [...] }`, or one such object for each tag. Subtasks become issues of
+ * their own, named `3.1`, which their parent depends on; a subtask's numbers mean its siblings.
  */
 import { HoldfastError } from "../../../base/errors.js";
 import { withoutByteOrderMark } from "../../../base/without-byte-order-mark.js";

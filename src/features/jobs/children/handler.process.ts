@@ -1,4 +1,4 @@
-/** The process of a handler: run-in-child.ts started it, and says what to do. */
+/** The process of a handler: run-in-child.ts starts it and sends it orders. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { openHoldfast } from "../../../client/open-holdfast.js";

@@ -1,4 +1,4 @@
-/** What the process of a job sees of the worker's environment. */
+/** Selects the variables of the worker's environment that the process of a job gets. */
 
 /** A worker may itself be the command of a run, which its jobs are no part of: what they take nests in nothing of it. */
 const OF_A_RUN = ["HOLDFAST_RESOURCE", "HOLDFAST_FENCING_TOKEN", "HOLDFAST_LEASE_TOKEN", "HOLDFAST_OUTER"];

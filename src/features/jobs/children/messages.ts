@@ -1,4 +1,4 @@
-/** What the worker and the process of a handler say to each other. */
+/** The messages between the worker and the process of a handler. */
 import type { JobRecord } from "../model.js";
 import type { JobError } from "../scripts/slots.js";
 

@@ -1,4 +1,4 @@
-/** A child with a process group of its own, told to end and then ended whole. */
+/** A child process with a process group of its own, which is told to end and then ended whole. */
 import type { ChildProcess } from "node:child_process";
 import { signalGroup } from "../../../platform/signal-group.js";
 

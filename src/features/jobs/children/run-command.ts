@@ -1,7 +1,7 @@
 /**
- * A job that is a command: its own process group, ended whole when the run is over for whatever reason. The run is not
- * over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its doings never outlive its locks.
- * When the worker is killed or frozen the keeper ends the group.
+ * Runs a job that is a command: in a process group of its own, ended whole when the run is over for whatever reason.
+ * The run is not over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its work never
+ * outlives its locks. When the worker is killed or frozen, the watcher ends the group.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";

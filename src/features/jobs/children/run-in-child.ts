@@ -1,9 +1,10 @@
 /**
- * A handler in a process of its own: it may keep a core busy, or hang, and the worker goes on beating. The module is loaded
- * there, once for each run; what it says comes back as messages, and the worker settles.
+ * Runs a handler in a process of its own: it may keep a core busy, or hang, and the worker keeps sending heartbeats.
+ * The module is loaded there, once for each run; its results come back as messages, and the worker settles.
  *
- * The run is not over before the process and its group are. One that ends without a word has failed. What a crash leaves:
- * when the process dies, a failed run; when the worker dies, the keeper ends the group, and the slot lapses.
+ * The run is not over before the process and its group are. A process that ends without a message has failed. What a
+ * crash leaves: when the process dies, a failed run; when the worker dies, the watcher ends the group, and the slot
+ * lapses.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,7 @@
-/** Caps and weights, kept in the store so that everybody obeys the same, and a change takes effect at the next start. */
+/**
+ * Reads and changes caps and weights, which are kept in the store so that all workers obey the same ones, and a change
+ * takes effect at the next start.
+ */
 import type { Party, Script } from "../../../client/kernel.js";
 import { type Caps, GATES } from "../cap-names.js";
 import { type Project, projectOf, refresh } from "./flows.js";

@@ -1,4 +1,7 @@
-/** Adding a job: one row, its flow told of it, and an entry. A unique key that is still in use gives the job that has it. */
+/**
+ * Adds a job: one row, an update of its flow, and an audit entry. A unique key that is still in use returns the job
+ * that has it. Also cancels a job, and retries one that failed or was cancelled.
+ */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Party, Script } from "../../../client/kernel.js";

@@ -1,4 +1,4 @@
-/** The row of a new job. */
+/** Inserts the row of a new job. */
 import type { Script } from "../../../client/kernel.js";
 import type { JobRow } from "./job-row.js";
 import { the } from "./query.js";

@@ -1,4 +1,4 @@
-/** A job as its row, and as everybody sees it. */
+/** Converts a job between its row and its public record. */
 import type { JobClass, JobLock, JobRecord, JobState } from "../model.js";
 
 export interface JobRow {

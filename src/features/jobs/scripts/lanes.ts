@@ -1,6 +1,6 @@
 /**
- * What goes on just now, project by project. Every question has a bound, so that looking costs the same however many jobs
- * wait: beyond it a number is only known to be at least that.
+ * Reports the running and waiting jobs, project by project. Every query has a bound, so that a report costs the same
+ * however many jobs wait: beyond the bound a number is only known to be at least that.
  */
 import type { Script } from "../../../client/kernel.js";
 import type { JobRecord } from "../model.js";

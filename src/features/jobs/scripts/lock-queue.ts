@@ -1,8 +1,8 @@
 /**
- * A job that cannot have its locks steps aside. It leaves the flow, so that the next job may go, and waits for the key that
- * was in its way. The first that waits for a key in each flow stands in that lock's line and asks again and again; those
- * behind it are called when it has gone, by whatever way. First in each *flow*, because only those are run by the same
- * workers: a job that nobody can run must not hold back others.
+ * Parks a job that cannot have its locks. It leaves its flow, so that the next job may go, and waits for the key that
+ * was in its way. In each flow the first that waits for a key stands in that lock's queue and polls; those behind it
+ * are called when it has gone, by whatever way. First in each *flow*, because only those are run by the same workers: a
+ * job that no worker can run must not hold back others.
  *
  * When to ask is told by the clock that only goes forward, so that a change of the calendar delays nobody.
  */

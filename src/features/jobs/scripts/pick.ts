@@ -1,7 +1,7 @@
 /**
- * Which job is next: that of the highest priority, and of those the first, in the project with the least served time, among
- * the ready flows this worker can run. The number of seeks depends on how many sets of needs the worker meets, not on how
- * many jobs or projects wait.
+ * Picks the next job: that of the highest priority, and of those the first, in the project with the least served time,
+ * among the ready flows this worker can run. The number of seeks depends on how many sets of needs the worker meets,
+ * not on how many jobs or projects wait.
  */
 import type { Script } from "../../../client/kernel.js";
 import { CLASSES } from "../model.js";

@@ -1,4 +1,4 @@
-/** How long jobs are kept when they are over, so that nothing grows with history. What is taken away is on record. */
+/** Removes ended jobs after the time that they are kept, so that nothing grows with history. A removal is on record. */
 import type { Party, Script } from "../../../client/kernel.js";
 import { END_STATES, type EndState } from "../retention.js";
 import { one, rows, tell, time } from "./query.js";

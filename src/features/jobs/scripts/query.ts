@@ -1,4 +1,4 @@
-/** How a script asks: one line each, so that the steps read like what they do. */
+/** The requests that a script yields, as one line each, so that the steps read like what they do. */
 
 import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../../client/kernel.js";
 import type { Key } from "../../../lock/key.js";

@@ -1,4 +1,4 @@
-/** Looking at jobs. */
+/** Reads jobs: one, or a page of them. */
 import type { Script, StepTime } from "../../../client/kernel.js";
 import type { JobRecord, JobState } from "../model.js";
 import { type JobRow, toJob } from "./job-row.js";

@@ -1,4 +1,4 @@
-/** A round of a worker: what is over is settled and a turn is taken, in one step. */
+/** A round of a worker: settles the runs that are over and starts new ones (a turn), in one step. */
 import type { Party, Script } from "../../../client/kernel.js";
 import { type Settlement, settleRest } from "./settle.js";
 import { quickRound } from "./short-round.js";

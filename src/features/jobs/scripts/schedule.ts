@@ -1,7 +1,7 @@
 /**
- * Schedules: a job that comes again is a row in the state `scheduled` that never runs itself. When its time has come, the
- * turn that finds it adds a job like it and moves the schedule to its next time, in one step: so of however many workers
- * one adds it, and a crash adds neither twice nor not at all. Times that went by while no worker was there are made up for
+ * Schedules: a repeated job is a row in the state `scheduled` that never runs itself. When its time has come, the turn
+ * that finds it adds a job like it and moves the schedule to its next time, in one step: so of however many workers one
+ * adds it, and a crash adds neither twice nor not at all. Times that passed while no worker was there are made up for
  * by one job, also when a program that starts adds its schedule again before its worker has looked.
  *
  * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is left out. While

@@ -1,4 +1,4 @@
-/** What a worker does with the runs in its hands: keeping them, and settling them. */
+/** Keeps the runs of a worker by heartbeats, and settles those that are over. */
 
 import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, Sql } from "../../../client/kernel.js";

@@ -1,4 +1,4 @@
-/** Settling and a turn as one call, where the store can do that: as far as jobs without locks go. */
+/** Settles runs and takes a turn in one call, where the store can do that: as far as jobs without locks go. */
 import type { Party, Script } from "../../../client/kernel.js";
 import { hashLeaseToken } from "../../../lock/lease-token.js";
 import type { JobRun } from "../model.js";

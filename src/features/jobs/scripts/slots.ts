@@ -1,5 +1,5 @@
 /**
- * Slots: one row per running job, with the number of its run. Starting takes a slot and counts it everywhere; ending
+ * Slots: one row per running job, with the number of its run. A start takes a slot and counts it everywhere; an end
  * deletes the slot *by job and number* and only then counts back. So nothing is counted back twice, and a run that was
  * presumed dead and comes back finds no slot of its own and changes nothing.
  */

@@ -1,4 +1,7 @@
-/** Starting a job: its locks, all or none and without waiting; then its number, its slot, and everything counted. */
+/**
+ * Starts a job: acquires its locks, all or none and without waiting; then gives it a number and a slot, and counts it
+ * everywhere.
+ */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { AcquireRequest, Answer, Party, Script, StepTime } from "../../../client/kernel.js";

@@ -1,3 +1,4 @@
+/** Iterates over the recorded manifests whose targets this process sees. */
 import type { ManifestPage, Manifests } from "../../../client/kernel.js";
 import { isHere } from "../../../files/target-mark.js";
 import type { Manifest } from "../../../lock/manifest.js";

@@ -1,4 +1,4 @@
-/** Reading the record of what was published, and comparing it with what is there. Takes no lock. */
+/** Reads the record of publishes, and compares it with the disk. Acquires no lock. */
 import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What crashes of publishers left, for those who look after a workspace. Looking changes nothing. */
+/** Finds the remains of crashed publishes, for the people who maintain a workspace. Changes nothing. */
 import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf, type Manifests, type Party, type Reader } from "../../../client/kernel.js";
 import { removeTree } from "../../../files/remove-tree.js";

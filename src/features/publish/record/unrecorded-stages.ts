@@ -1,7 +1,7 @@
 /**
- * Stages that nobody has on record: a power cut took the manifest, which is not on the disk before it is sealed, and left
+ * Finds stages without a record: a power cut took the manifest, which is not on the disk before it is sealed, and left
  * the folder. Nothing of a live writer is touched, by two proofs that each suffice: a manifest is on record before its
- * stage is made, so one without cannot be under way; and the folder has not changed since this machine started.
+ * stage is made, so a stage without one cannot be under way; and the folder has not changed since this machine started.
  */
 import { lstatSync } from "node:fs";
 import { uptime } from "node:os";

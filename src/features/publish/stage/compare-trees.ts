@@ -1,7 +1,7 @@
 /**
- * What is different between a tree and its copy, after somebody has worked on the copy. A file of the copy that nobody has
- * touched since it was made counts as the same, others are read. Its size and mtime alone prove nothing: builds that can be
- * repeated, and tools that unpack, set the same time on everything. Programs cannot set the ctime.
+ * Compares a tree with its copy, after work on the copy. A file of the copy that was not touched since it was made
+ * counts as the same, others are read. Its size and mtime alone prove nothing: repeatable builds, and tools that
+ * unpack, set the same time on everything. Programs cannot set the ctime.
  */
 import { closeSync, type Dirent, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Copies of trees for a stage: blocks are shared with the original where the file system can (reflink). */
+/** Copies a tree into a stage: blocks are shared with the original where the file system can (reflink). */
 import { chmodSync, constants, realpathSync, statSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join, sep } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * Sealing a stage: every file is hashed and synced, every folder synced, and all of it goes on record. Files are met one
- * after the other and worked on a few at a time; their entries go to the store in batches. So neither the number of files
- * nor their size matters to memory. Nothing but files, folders and links can be published.
+ * Seals a stage: every file is hashed and synced, every folder synced, and all of it goes on record. Files are visited
+ * one after the other and a few are worked on at a time; their entries go to the store in batches. So neither the
+ * number of files nor their size matters to memory. Nothing but files, folders and links can be published.
  *
  * Syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises nothing about
  * the files. It is waited for all of them, and for the seal, before the rename.

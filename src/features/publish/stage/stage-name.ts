@@ -1,7 +1,7 @@
 /**
- * What a publish, its manifest and its stage are called: a UUID (version 8) that begins alike for all stages which this
- * machine makes for one target in one store. So a stage whose manifest was lost in a power cut is still known by its name
- * for what it is, and other people's folders beside it are not mistaken for one.
+ * Makes the id of a publish, which also names its manifest and its stage: a UUID (version 8) whose beginning is the
+ * same for all stages that this machine makes for one target in one store. So a stage whose manifest was lost in a
+ * power cut is still recognized by its name, and other folders beside it are not mistaken for one.
  */
 import { hash, randomUUID } from "node:crypto";
 import { thisMachine } from "../../../platform/machine.js";

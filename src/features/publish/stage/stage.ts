@@ -1,8 +1,8 @@
 /**
- * The stage: a private folder in which the new tree is made. Whoever fills it may write there by any means (`path`), or
- * hand streams to `write`, which hashes what passes by while it is being written and begins to sync it while the next
- * file comes. What `write` knows of a file is used later if the file is still the same; only so many are remembered,
- * the others are read again, so memory does not grow with the tree.
+ * The stage: a private folder in which the new tree is made. The caller may write there by any means (`path`), or hand
+ * streams to `write`, which hashes the content while it is being written and begins to sync it while the next file
+ * arrives. What `write` knows of a file is used later if the file is still the same; only so many are remembered, the
+ * others are read again, so memory does not grow with the tree.
  */
 import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Evidence that a tree has not changed: a digest over names, types, sizes, times and inodes of all that is in it. Contents
- * are not read; a change of a file shows in its ctime, which programs cannot set.
+ * Takes evidence that a tree has not changed: a digest over names, types, sizes, times and inodes of all that is in it.
+ * Contents are not read; a change of a file shows in its ctime, which programs cannot set.
  */
 import { createHash, type Hash } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";

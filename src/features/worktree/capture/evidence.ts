@@ -1,5 +1,5 @@
 /**
- * What a file looks like from outside: kind, mode, size, mtime and ctime in nanoseconds, inode. Two uses:
+ * Evidence of a file's content from outside: kind, mode, size, mtime and ctime in nanoseconds, inode. Two uses:
  *
  *   - The same evidence as in the cache means the same content: the file is not read again.
  *   - The same evidence before and after a capture, for everything in the tree, means that nothing changed meanwhile: each

@@ -1,6 +1,6 @@
 /**
- * Spreads files over a few threads. Little work is done here, without starting any: a snapshot after ten changes needs no
- * thread. Each thread writes a pack of its own, so none waits for another.
+ * Spreads files over a few hashing threads. A small amount of work is done here, without starting any: a snapshot after
+ * ten changes needs no thread. Each thread writes a pack of its own, so none waits for another.
  */
 import { createCrew, threadCount } from "../thread-group.js";
 import { createHasher, type FileJob, type FileResult, type HasherPlace } from "./hasher.js";

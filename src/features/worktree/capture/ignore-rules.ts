@@ -1,4 +1,7 @@
-/** `.holdfastignore` in the payload's own folder, in the language of .gitignore. What it names is neither saved nor touched. */
+/**
+ * Reads `.holdfastignore` in the payload's own folder, in the syntax of .gitignore. Files that it names are neither
+ * saved nor touched.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";

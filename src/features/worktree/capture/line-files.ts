@@ -1,4 +1,4 @@
-/** Files of lines, written and read front to back in steady memory. */
+/** Writes and reads files of lines from start to end, with constant memory. */
 import { closeSync, fsyncSync, openSync, readSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { writeFully } from "../../../files/durable-file.js";

@@ -1,7 +1,8 @@
 /**
- * Where a file with several names was met first. A tree may be full of them (some package managers link every file), so a
- * file takes about 40 bytes here: its inode and where in a scratch file its path stands. The scratch file lies in the
- * folder of the snapshot in the making and is gone before that is published; a crash leaves it there.
+ * Remembers the first path of each file that has several names. A tree may be full of them (some package managers link
+ * every file), so a file takes about 40 bytes here: its inode and the position of its path in a scratch file. The
+ * scratch file lies in the folder of the snapshot in the making and is gone before that is published; a crash leaves it
+ * there.
  */
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { writeFully } from "../../../files/durable-file.js";

@@ -1,7 +1,8 @@
 /**
- * What the files of a worktree looked like when they were last read, in the order of the walk: a head, a line for each
- * entry, and at the end the SHA-256 of all before. It only saves work: whoever deletes it makes the next snapshot read
- * everything again. It counts only while the snapshot it names is there, because that one keeps the contents it vouches for.
+ * The cache of a worktree: the evidence of each file when it was last read, in the order of the walk: a head, a line
+ * for each entry, and at the end the SHA-256 of all before. It only saves work: without it the next snapshot reads
+ * everything again. It counts only while the snapshot it names is there, because that one keeps the contents it vouches
+ * for.
  *
  *   {"schema_version":1,"snapshot_id":"…"}
  *   evidence TAB clean or racy TAB sha256 or - TAB path, as JSON when it has quotes, backslashes or control characters

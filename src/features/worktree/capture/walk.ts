@@ -1,7 +1,8 @@
 /**
- * Walks a payload in the order of manifests and tells what is there, looking at names and stats only. Symbolic links are
- * never followed. What cannot be kept (a fifo, a socket, a device, a name that is not UTF-8) is told as skipped. The marks
- * of publishes are no part of a payload: brought back, they would let somebody publish who was overtaken since.
+ * Walks a payload in the order of manifests and yields its entries; it looks at names and stats only. Symbolic links
+ * are never followed. What cannot be kept (a fifo, a socket, a device, a name that is not UTF-8) is yielded as skipped.
+ * The marks of publishes do not belong to a payload: a restore would bring them back, and a publisher that was
+ * overtaken since could publish again.
  */
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { ioError } from "../../../base/errors.js";

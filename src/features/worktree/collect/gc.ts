@@ -1,6 +1,6 @@
 /**
- * Removes what nothing uses: what was staged and never published, folders of snapshots that are not complete, and of
- * removed snapshots every pack and large object that no complete snapshot names.
+ * Removes unused data: stages that were never published, folders of snapshots that are not complete, and of removed
+ * snapshots every pack and large object that no complete snapshot names.
  *
  * Nobody else uses objects meanwhile: gc holds the claim, which everybody who takes, restores or reads pins first. So what
  * is unused when it looks stays unused. A crash leaves some of it for the next gc.

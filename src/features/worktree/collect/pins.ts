@@ -1,8 +1,9 @@
 /**
- * Who uses the objects. Everything that reads or stores objects pins all of them, before it looks whether one exists, with
- * a shared kernel lock on `use`; gc takes it whole to remove any. The system frees it when a process dies. So that a stream
- * of newcomers does not keep gc out for ever, everybody passes the turnstile first, and gc closes it while it waits; but
- * only for a turn at a time, since it may wait for a long restore and nobody else should have to.
+ * Pins of the objects of snapshots: a process that reads or stores objects pins all of them, before it looks whether
+ * one exists, with a shared kernel lock on `use`; gc takes that lock exclusively to remove any. The system frees it
+ * when a process dies. So that a stream of newcomers does not keep gc out for ever, every process passes the turnstile
+ * first, and gc closes it while it waits; but only for a turn at a time, since it may wait for a long restore and the
+ * others should not have to.
  */
 import { closeSync, openSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";

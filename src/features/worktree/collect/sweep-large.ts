@@ -1,7 +1,8 @@
 /**
- * Large objects of a removed snapshot that nothing uses, in a folder that stays for the sake of others in it. The index goes
- * first: whoever finds an object named there takes it for stored. So an index that names one is written anew without it, put
- * in the place of the old one, and synced; then every large file that no index of the folder names is removed.
+ * Removes unused large objects of a removed snapshot from a folder that stays for the sake of others in it. The index
+ * goes first, because an object that it names counts as stored. So an index that names an unused one is written anew
+ * without it, put in the place of the old one, and synced; then every large file that no index of the folder names is
+ * removed.
  *
  * A crash leaves a file beside the index, which the next gc removes, or large files that nobody names, which it finds.
  */

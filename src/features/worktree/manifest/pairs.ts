@@ -1,4 +1,7 @@
-/** Two manifests side by side: what is only in one, only in the other, or in both. Pieces they share are not even read. */
+/**
+ * Reads two manifests side by side: yields the entries that are only in one, only in the other, or in both. Pieces that
+ * both share are not even read.
+ */
 import type { ObjectReader } from "../objects/object-reader.js";
 import { comparePaths, type Entry } from "./entry.js";
 import { entriesOfPiece, type Manifest } from "./manifest-reader.js";

@@ -1,4 +1,7 @@
-/** A set of SHA-256 sums that sometimes says yes to one it never saw, and never no to one it did: two bytes each. */
+/**
+ * A Bloom filter of SHA-256 sums, two bytes each: it sometimes answers yes for a sum that was never added, and never no
+ * for one that was.
+ */
 
 const PROBES = 6;
 

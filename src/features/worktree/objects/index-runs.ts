@@ -1,9 +1,9 @@
 /**
- * The index of a pack in the making. What was stored is kept in memory up to a number of records; then it is sorted and
- * written beside the pack as a run, of which only a little is kept for finding things again. At the end the runs become
- * one index: hashes are spread evenly, so what begins with the same byte is a small part of each run. Memory is the same
- * for a million objects as for the first run full of them. A crash leaves the runs in the folder of a snapshot that was
- * never published.
+ * Builds the index of a pack in the making. Records of stored objects are kept in memory up to a number; then they are
+ * sorted and written beside the pack as a run, of which only a little is kept to find things again. At the end the runs
+ * become one index: hashes are spread evenly, so those that begin with the same byte are a small part of each run.
+ * Memory is the same for a million objects as for the first run full of them. A crash leaves the runs in the folder of
+ * a snapshot that was never published.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, unlinkSync } from "node:fs";

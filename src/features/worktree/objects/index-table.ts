@@ -1,7 +1,7 @@
 /**
  * The records of one index, sorted by hash and searched where they are: in memory that threads share, or in their file.
- * Of those in a file only every 64th hash is kept, eight bytes of it, so that a search is one read of a few kilobytes and
- * a million objects take no more memory than a thousand.
+ * Of those in a file only every 64th hash is kept, eight bytes of it, so that a search is one read of a few kilobytes
+ * and a million objects take no more memory than a thousand.
  */
 import { readSync } from "node:fs";
 import { HASH_BYTES, INDEX_RECORD_BYTES } from "./object-format.js";

@@ -1,6 +1,6 @@
 /**
- * Reads index files and believes none that is not as it was written. The newest are kept in memory, up to a limit for all
- * of them together; of the others a sample is, and they are searched in their files (index-table.ts).
+ * Loads index files, and rejects those that are not as they were written. The newest are kept in memory, up to a limit
+ * for all of them together; of the others a sample is kept, and they are searched in their files (index-table.ts).
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, openSync, readdirSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A bit for each object of an index. */
+/** A bit set with one bit for each object of an index. */
 import type { IndexPart, ObjectPlace } from "./object-index.js";
 
 export interface Marks {

@@ -1,7 +1,8 @@
 /**
- * How contents are kept. An object is the content of a file, or a piece of a manifest, named by its SHA-256. What one
- * thread of one snapshot stores goes into one pack, written front to back and synced once; a large object has a file of
- * its own. Both stay in the folder of the snapshot that brought them, so that publishing them is one rename.
+ * Defines the file formats of objects. An object is the content of a file, or a piece of a manifest, named by its
+ * SHA-256. The objects that one thread of one snapshot stores go into one pack, written front to back and synced once;
+ * a large object has a file of its own. Both stay in the folder of the snapshot that brought them, so that publishing
+ * them is one rename.
  *
  *   pack    "holdfast-pack-1\n", then for each object: SHA-256 (32 bytes), length (6 bytes, big endian), content
  *   index   "holdfast-indx-1\n", then sorted by hash: SHA-256 (32), offset of the content in the pack (6), length (6);

@@ -1,4 +1,4 @@
-/** Which objects there are, and where: the indexes of all packs, searched from the newest to the oldest. */
+/** Finds objects: whether one exists, and where. It searches the indexes of all packs, from the newest to the oldest. */
 import { join } from "node:path";
 import { openTable, type TableSource } from "./index-table.js";
 import { HASH_BYTES, INDEX_HEAD, IS_LARGE, largePath } from "./object-format.js";

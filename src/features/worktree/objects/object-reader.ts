@@ -1,4 +1,4 @@
-/** Reads objects, and takes none for what it is not: every content is hashed on the way. */
+/** Reads objects, and hashes every content on the way, so that a damaged object is never returned. */
 import { createHash, hash } from "node:crypto";
 import { fstatSync, readSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";

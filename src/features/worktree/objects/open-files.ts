@@ -1,4 +1,4 @@
-/** Files that are read again and again, kept open; of many, the ones opened last. */
+/** Keeps files open that are read again and again; of many, the ones opened last. */
 import { closeSync, openSync } from "node:fs";
 
 const MOST_OPEN = 32;

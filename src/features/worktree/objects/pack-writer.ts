@@ -1,4 +1,7 @@
-/** Writes one pack and the index of what it, and its thread's large objects, hold. Nothing is seen of it until its snapshot is. */
+/**
+ * Writes one pack and the index of its objects and of its thread's large objects. Readers see nothing of it until its
+ * snapshot is published.
+ */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { writeFully } from "../../../files/durable-file.js";

@@ -1,6 +1,6 @@
 /**
- * A new file that shares the blocks of another until one of them is written to: no bytes are copied, and neither sees what
- * becomes of the other. XFS, Btrfs and others can; where the file system cannot, it is asked once.
+ * Makes a new file that shares the blocks of another until one of them is written to: no bytes are copied, and neither
+ * sees later changes of the other. XFS, Btrfs and others can; a file system that cannot is tried only once.
  */
 import { constants, copyFileSync } from "node:fs";
 

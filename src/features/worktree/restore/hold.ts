@@ -1,6 +1,7 @@
 /**
- * The lock that keeps everybody out of a worktree until a restore in place is settled: `worktree:NAME/restore`, a detached
- * grant below the caller's own. Whoever settles it after a crash takes it up again by the token in the journal's folder.
+ * The lock that keeps all others out of a worktree until a restore in place is settled: `worktree:NAME/restore`, a
+ * detached grant below the caller's own. After a crash the process that settles the restore resumes the lock by the
+ * token in the journal's folder.
  */
 
 import { isHoldfastError } from "../../../base/errors.js";

@@ -1,5 +1,5 @@
 /**
- * Restoring in place.
+ * Restores a snapshot in place.
  *
  *   1  rescue    a snapshot of what is there: nothing is replaced that it has not saved
  *   2  stage     the steps that lead to the wanted state, and the new files, beside the payload; synced

@@ -1,5 +1,5 @@
 /**
- * What is on the disk about a restore in place, in `restores/NAME/`:
+ * The files on the disk of a restore in place, in `restores/NAME/`:
  *
  *   place.json     where the new files are staged and the old ones put aside; written before the first of them
  *   hold           the lease token of the lock that keeps everybody out until it is settled; mode 0600

@@ -1,8 +1,9 @@
 /**
- * From the rescue snapshot to the wanted one: which steps lead from what is there to what shall be, and the new files,
- * written beside the payload. Nothing in the payload is touched here. The manifests are gone through side by side: once
- * for files and folders, again for hard links, which depend on what becomes of the file they lead to, and once more for
- * the folders in which something changes. Only the paths of those are kept in memory.
+ * Plans a restore in place, from the rescue snapshot to the wanted one: the steps that lead from the present state to
+ * the wanted state, and the new files, written beside the payload. Nothing in the payload is touched here. The
+ * manifests are read side by side: once for files and folders, again for hard links, which depend on the state of the
+ * file they lead to, and once more for the folders in which something changes. Only the paths of those are kept in
+ * memory.
  */
 import { hash } from "node:crypto";
 import { lstatSync, mkdirSync } from "node:fs";

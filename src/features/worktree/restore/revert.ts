@@ -1,5 +1,5 @@
 /**
- * Going back after a restore in place was interrupted.
+ * Reverts a restore in place that was interrupted.
  *
  *   1  note      the rescue snapshot of the interrupted restore, in `restores/NAME.revert`
  *   2  finish    what the journal has decided: only a payload that is whole can be told from what is not saved

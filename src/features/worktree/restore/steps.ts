@@ -1,8 +1,8 @@
 /**
- * The steps of a restore in place, found in any order and carried out phase by phase. The phases come in this order, so
- * that a step never meets what a later one made: open folders, put files away, remove folders, make folders, put files,
- * link, then modes and times of files, and of folders from the deepest up. Steps of files wait in a file of their phase
- * when they are many; only those of folders stay in memory.
+ * The list of steps of a restore in place: the steps are found in any order and carried out phase by phase. The phases
+ * come in this order, so that a step never meets what a later one made: open folders, put files away, remove folders,
+ * make folders, put files, link, then modes and times of files, and of folders from the deepest up. Steps of files wait
+ * in a file of their phase when they are many; only those of folders stay in memory.
  */
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";

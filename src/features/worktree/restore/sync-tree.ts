@@ -1,4 +1,7 @@
-/** Makes a whole tree survive a power cut: one call to the file system where the machine has the tool, else file by file. */
+/**
+ * Makes a whole tree survive a power cut: by one call to the file system where the machine has the tool, else file by
+ * file.
+ */
 import { execFile } from "node:child_process";
 import { closeSync, fsyncSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * A time as the calls that set one take it. Half a microsecond further from 1970, because they cut off what is less than
- * one, and a double cannot say every one exactly; as text, because Node takes a negative number for now.
+ * Converts a time of a manifest to the argument of the calls that set file times. It adds half a microsecond away from
+ * 1970, because those calls cut off less than one, and a double cannot represent every one exactly; the argument is
+ * text, because Node reads a negative number as the present.
  */
 export function timeOf(mtimeUs: number): string {
   return String((mtimeUs + (mtimeUs < 0 ? -0.5 : 0.5)) / 1e6);

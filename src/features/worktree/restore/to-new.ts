@@ -1,5 +1,5 @@
 /**
- * Restoring to a new folder, without any lock.
+ * Restores a snapshot to a new folder, without any lock.
  *
  *   1  pin the objects; write an intent that names the folder in the making
  *   2  write the tree into `.NAME.holdfast-ID` beside the target; sync it

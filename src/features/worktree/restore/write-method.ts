@@ -1,6 +1,6 @@
 /**
- * The folders on the way to a path of the payload. Somebody may have been at them since the rescue snapshot: one is gone, or
- * a file or a link has its name, and through a link a step would be done outside the payload.
+ * Checks and makes the folders on the way to a path of the payload. They may have changed since the rescue snapshot:
+ * one is gone, or a file or a link has its name, and through a link a step would be done outside the payload.
  */
 import { lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

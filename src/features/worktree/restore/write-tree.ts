@@ -1,9 +1,9 @@
 /**
- * Writes entries of a manifest below a folder that is new and its own, files in a few threads: those of one folder in one
- * thread where it can be, since the system lets only one at a time make a file in a folder. They come in the order of the
- * walk, so only the folders around the current entry are known; hard links, and the modes and times of folders, are for
- * another time through the manifest. Nothing is followed: every folder an entry lies in was made by this very run, so
- * a crafted manifest cannot lead out of the tree.
+ * Writes entries of a manifest below a folder that is new and its own, files in a few threads: those of one folder in
+ * one thread where possible, since the system lets only one at a time make a file in a folder. They come in the order
+ * of the walk, so only the folders around the current entry are known; hard links, and the modes and times of folders,
+ * take another pass through the manifest. Nothing is followed: every folder of an entry was made by this very run, so a
+ * crafted manifest cannot lead out of the tree.
  */
 import {
   chmodSync,

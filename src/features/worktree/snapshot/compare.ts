@@ -1,4 +1,4 @@
-/** What differs between two snapshots. Takes no lock; reads only the pieces that differ. */
+/** Compares two snapshots. Acquires no lock; reads only the pieces that differ. */
 import { join } from "node:path";
 import type { Layout } from "../layout.js";
 import { type Entry, isSameEntry } from "../manifest/entry.js";

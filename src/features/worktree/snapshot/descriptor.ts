@@ -1,7 +1,8 @@
 /**
- * What a snapshot says of itself. `.READY` holds the checksum of the descriptor, the descriptor the root hash of the
- * manifest and the hash of the list of what was skipped: from `.READY` down every byte is covered. A folder whose `.READY`
- * is missing or does not fit is partial: it is not listed, and naming it is `E_PARTIAL_SNAPSHOT`.
+ * The descriptor of a snapshot: its own record of itself. `.READY` holds the checksum of the descriptor, the descriptor
+ * the root hash of the manifest and the hash of the list of what was skipped: from `.READY` down every byte is covered.
+ * A folder whose `.READY` is missing or does not fit is partial: it is not listed, and naming it is
+ * `E_PARTIAL_SNAPSHOT`.
  */
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";

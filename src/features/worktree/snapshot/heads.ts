@@ -1,7 +1,7 @@
 /**
- * Which snapshot a worktree stands on: the parent of its next one. The head names the new snapshot before it is published,
- * and the one before it as well: whoever reads it looks whether the new one is there. So the rename that publishes the
- * snapshot moves the head in the same instant, and no crash comes between.
+ * The head of each worktree: the snapshot that it stands on, which is the parent of its next one. The head names the
+ * new snapshot before it is published, and the one before it as well: a reader checks whether the new one is there. So
+ * the rename that publishes the snapshot moves the head in the same instant, and no crash comes between.
  */
 import { join } from "node:path";
 import { replaceFile } from "../../../files/durable-file.js";

@@ -1,8 +1,9 @@
 /**
- * Snapshots whose audit entry may be missing: their process died between the rename that published them and the end of
- * that step. `staging/ID.cache` is there from before the rename until after the step, so one beside a complete snapshot
- * says so. Whoever takes the next snapshot of the worktree, or `doctor --repair`, looks into the chain and adds the entry,
- * marked `late`, before the sign is removed. Only while nobody uses objects: then no sign is of a snapshot under way.
+ * Adds the audit entries that snapshots may lack: their process died between the rename that published them and the end
+ * of that step. `staging/ID.cache` is there from before the rename until after the step, so one beside a complete
+ * snapshot is the sign. The next snapshot of the worktree, or `doctor --repair`, looks into the chain and adds the
+ * entry, marked `late`, before the sign is removed. This happens only while no process uses objects: then no sign
+ * belongs to a snapshot under way.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Names of snapshots: they sort by the time they were begun, and a person can say the first part. */
+/** Makes the ids of snapshots: they sort by the time they were begun, and a person can say the first part. */
 import { randomBytes } from "node:crypto";
 import { invalidArgument } from "../../../base/errors.js";
 

@@ -1,4 +1,4 @@
-/** Checks what is said of a snapshot that is to be taken. */
+/** Checks the options of a new snapshot. */
 import { invalidArgument } from "../../../base/errors.js";
 import type { WorktreeMode } from "../registry.js";
 import { CONSISTENCY_LEVELS, type ConsistencyLevel } from "./descriptor.js";

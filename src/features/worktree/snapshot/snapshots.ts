@@ -1,4 +1,4 @@
-/** Finding snapshots: by their folders alone, without a lock. */
+/** Finds snapshots: by their folders alone, without a lock. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../../../base/errors.js";

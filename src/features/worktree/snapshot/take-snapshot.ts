@@ -1,5 +1,5 @@
 /**
- * Taking a snapshot.
+ * Takes a snapshot.
  *
  *   1  pin       the objects, so that gc removes none; look for contents only after that
  *   2  intent    staging/ID/ with intent.json
@@ -13,7 +13,7 @@
  * A crash before the rename in 6 leaves a folder in staging/ that nobody lists and gc, doctor or the next snapshot of the
  * worktree removes; the head still means the snapshot before, because the one it names is not there. A crash after the
  * rename leaves a complete snapshot that is the head, with an older cache, which is as true as it was; the cache in staging/
- * says that the audit entry may be missing, and whoever comes next adds it (untold.ts). A stale token fails in 6 before
+ * says that the audit entry may be missing, and whoever comes next adds it (late-entries.ts). A stale token fails in 6 before
  * anything is renamed, and what was staged is removed.
  *
  * Not promised: that a payload written by somebody who does not hold the lock stays as it is; it is noticed.

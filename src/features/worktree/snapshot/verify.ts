@@ -1,7 +1,8 @@
 /**
- * Reads snapshots whole and compares: `.READY` with the descriptor, that with manifest and list of the skipped, the
- * manifest with its pieces, and every object with its name. With all of them, also what no manifest names: packs from
- * their first byte to their last, heads, worktree records and caches. Goes on after a finding, and names what it found.
+ * Verifies snapshots. Reads them whole and compares: `.READY` with the descriptor, that with manifest and list of the
+ * skipped, the manifest with its pieces, and every object with its name. With all of them, also what no manifest names:
+ * packs from their first byte to their last, heads, worktree records and caches. It goes on after a finding, and names
+ * what it found.
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";

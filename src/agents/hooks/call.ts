@@ -1,6 +1,7 @@
 /**
- * What a client's hook tells, whatever its dialect: at which point of a run, whose run, and which files are about to be
- * written. A dialect reads the client's own words into this and writes the answer in them.
+ * Defines a hook call, the same for all agent tools: the point of a run, the run, and the files that are about to be
+ * written. A dialect translates an agent tool's own input into a `HookCall`, and the answer back into that tool's
+ * format.
  */
 
 /** The clients that tell before they write. git has no dialect: its hook looks at what is staged. */

@@ -1,8 +1,10 @@
 /**
- * One call of a hook: read what the client tells, take or refuse, answer in its dialect.
+ * Handles one call of a hook: reads the input of the agent tool, acquires the locks or refuses, and answers in the
+ * tool's dialect.
  *
- * Closed when in doubt: input that cannot be understood, a workspace that is not there, a store that cannot be opened are
- * refusals before a write. After it, and at the ends of runs, nothing is refused: there the client only tells.
+ * When in doubt it refuses: before a write, input that cannot be understood, a missing workspace and a store that
+ * cannot be opened are refusals. After a write, and at the end of a run, nothing is refused, because there the agent
+ * tool only reports.
  */
 import { appendFileSync, lstatSync } from "node:fs";
 import { resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** Looking into JSON that somebody else wrote. */
+/** Reads fields of JSON that another program wrote, without trusting their types. */
 import { HoldfastError } from "../../base/errors.js";
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 /**
- * An agent may also take locks through its own MCP server. The hook has no token of those, but it can see whose server it
- * is: the agent's client has started both. Between the two stands at most what the client started the server with.
+ * Recognizes locks that the agent acquired through its own MCP server. The hook has no token of those, but it can see
+ * to whom the server belongs: the same agent tool started the hook and the server, and between the tool and the server
+ * stands at most the process that the tool used to start it.
  */
 import { chainFrom, commandLineOf } from "../../platform/ancestors.js";
 

@@ -1,4 +1,4 @@
-/** The files that a patch in Codex's own format touches: added, changed, removed, and where they are moved to. */
+/** Lists the files that a patch in Codex's own format adds, changes and removes, and the paths that it moves them to. */
 import { notUnderstood } from "./fields.js";
 
 const BEGIN = "*** Begin Patch";

@@ -1,9 +1,9 @@
 /**
- * Does a denial hold? For each installed hook its own command, as it stands in the client's file, is run as the client runs
- * it: for a file that somebody else holds, for one that is free, and with input that nobody understands. So a wrong path, a
- * wrong dialect or a store that cannot be opened shows before two agents meet.
+ * Proves that installed hooks refuse. The command of each hook is run as it stands in the agent tool's file, in the way
+ * the tool runs it: for a file that another owner holds, for a free one, and with input that cannot be understood. So a
+ * wrong path, a wrong dialect or a store that cannot be opened shows before two agents meet.
  *
- * What it cannot show is that the client listens: that takes the client. docs/agents.md says how to try.
+ * It cannot show that the agent tool obeys: that takes the tool itself. docs/agents.md says how to try.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * What an agent is told when it may not write: who has the file, what to do now, and the contention report as one line of
- * JSON, for whoever gives out the work.
+ * Writes the text that an agent gets when it may not write: the holder of the file, the next step, and the contention
+ * report as one line of JSON, for the program that hands out the work.
  */
 
 import { HoldfastError } from "../../base/errors.js";

@@ -1,6 +1,7 @@
 /**
- * The hook of git: a commit that touches what another run holds is refused. It only looks, and takes nothing: the second
- * line behind the hooks of the clients, for what was written past them. `git commit --no-verify` goes past this one too.
+ * The hook of git: refuses a commit that touches files which another run holds. It acquires nothing. It is the second
+ * check behind the hooks of the agent tools, for files that were written past them. `git commit --no-verify` skips this
+ * one too.
  */
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";

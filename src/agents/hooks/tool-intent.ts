@@ -1,4 +1,4 @@
-/** Which files a tool is about to write, from its name and arguments. */
+/** Finds the files that a tool is about to write, from its name and arguments. */
 import { type Intent, NO_INTENT } from "./call.js";
 import { type Fields, notUnderstood, textAt } from "./fields.js";
 import { patchFiles } from "./patch-files.js";

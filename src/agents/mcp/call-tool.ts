@@ -1,4 +1,4 @@
-/** A call, from the arguments as they come to the result: whatever goes wrong is a result with a code. */
+/** Runs one call of a tool, from the arguments as they arrive to the result. Every failure becomes a result with a code. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../base/errors.js";
 import { isContention, type Refusal, refusalOf, refusalText } from "./refusal.js";

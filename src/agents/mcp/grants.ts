@@ -1,4 +1,4 @@
-/** Grants as agents see them: fewer fields than the record, and no secret among them. */
+/** Formats grants for agents: fewer fields than the record has, and none that is secret. */
 import type { LastingRecord } from "../../client/reading/lock-status.js";
 import { quoted, span } from "./quoting.js";
 import { listOf, NUMBER, TEXT } from "./tool.js";

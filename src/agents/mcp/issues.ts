@@ -1,4 +1,4 @@
-/** Issues as agents see them. Titles and descriptions are what somebody wrote: data, in quotes. */
+/** Formats issues for agents. Titles and descriptions were written by others, so they appear as data, in quotes. */
 import type { Issue, IssueSummary } from "../../features/board/board.js";
 import { listed, quoted } from "./quoting.js";
 import { LIST, listOf, TEXT } from "./tool.js";

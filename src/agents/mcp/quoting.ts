@@ -1,6 +1,7 @@
 /**
- * Words for agents. What others have written (owners, notes, titles) is data: it appears inside quotes, on one line, with
- * everything escaped that could end the quotes, break the line or hide text. Only names that cannot do so stand bare.
+ * Quotes text for agents. Text that others have written (owners, notes, titles) is data: it appears inside quotes, on
+ * one line, with everything escaped that could end the quotes, break the line or hide text. Only names that cannot do
+ * so appear without quotes.
  */
 const HARMLESS = /^[\w@%+=:,./~-]{1,200}$/;
 /** Control and format characters, such as those that turn the direction of writing, and the two line separators. */

@@ -1,4 +1,4 @@
-/** A refusal as an agent can act on it: the code, who is in the way, and which tool to call next. */
+/** Formats a refusal so that an agent can act on it: the code, the holder in the way, and the tool to call next. */
 
 import { type ErrorCode, HoldfastError } from "../../base/errors.js";
 import type { Contention } from "../../lock/contention.js";

@@ -1,4 +1,4 @@
-/** What a tool is: a row of the list that clients see, and what it does for a run. */
+/** Defines a tool: its entry in the list that agent tools see, and the function that it runs for a run. */
 import * as z from "zod";
 import type { Run } from "./run/run.js";
 import type { Purpose } from "./run/runs.js";

@@ -1,4 +1,7 @@
-/** The tools, in the order of the list. At most fourteen, and none that breaks a lock or changes the policy. */
+/**
+ * Lists the tools in the order that agent tools see. There are at most fourteen, and none breaks a lock or changes the
+ * policy.
+ */
 import type { Tool } from "./tool.js";
 import { auditList } from "./tools/audit-list.js";
 import { issueAdd } from "./tools/issue-add.js";

@@ -1,6 +1,6 @@
 /**
- * What a run holds is lent to those who work for it: they hold `lent:files/LENDER/…` of the file, where the ordinary rules
- * apply.
+ * Lends the files that a run holds to the runs that work for it (its borrowers): a borrower holds `lent:files/LENDER/…`
+ * of the file, where the ordinary rules apply.
  *
  * Nobody may be left with what is lent of a file that its lender has given back. So the lender takes the same key before it
  * gives the file back, and whoever has just taken it looks once more whether the lender still has the file.

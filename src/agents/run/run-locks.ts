@@ -1,6 +1,6 @@
 /**
- * The locks of an agent's run on files. Each is a detached grant of the run's owner, its token kept for the user: so
- * every hook process of the run finds it again, and nobody else does.
+ * Acquires and keeps the locks of an agent's run on files. Each is a detached grant of the run's owner, its token kept
+ * for the user: so every hook process of the run finds it again, and no other run does.
  *
  * `hold(keys)` makes sure that the run holds them, all or none:
  *
@@ -13,7 +13,7 @@
  *      once it has looked again: the lender may have given the file back meanwhile.
  *   4. What the agent has taken through its own MCP server is lent to it in the same way: the hook has no token of it.
  *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held; also
- *      while it stands in line (unless-changed.ts).
+ *      while it waits in the queue (wait-unless-changed.ts).
  */
 import { isDeepStrictEqual } from "node:util";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

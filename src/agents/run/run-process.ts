@@ -1,7 +1,8 @@
 /**
- * The process of an agent's run, so that its locks end with it. A hook is started by the agent, often through a shell: of
- * its ancestors some are as short-lived as itself, and a lock bound to one of those would be anybody's at once. So the
- * first hook of a run only writes down who its ancestors are, and a later one takes the nearest that both descend from.
+ * Finds the process of an agent's run, so that the run's locks end with it. A hook is started by the agent, often
+ * through a shell: some of its ancestors live as briefly as itself, and a lock bound to one of those would be
+ * recoverable at once. So the first hook of a run only records its ancestors, and a later one uses the nearest ancestor
+ * that both share.
  *
  *   <state>/holdfast/runs/<store>/<owner>.json      mode 0600
  *

@@ -1,6 +1,7 @@
 /**
- * Whose lease is it? The agent's run's: never the hook's, which is over in a moment. A run is named by the id the client
- * gives it, a sub-agent by its own id within it; a client that gives none is named by its process.
+ * Names the owner of the locks that a hook acquires: the agent's run, never the hook process, which ends in a moment. A
+ * run is named by the id that the agent tool gives it, a sub-agent by its own id within it; where the agent tool gives
+ * no id, the run is named by its process.
  *
  *   agent:claude-0b5f…            a run
  *   agent:claude-0b5f…/a17        a sub-agent of it: it may write under what the run holds, and excludes other sub-agents

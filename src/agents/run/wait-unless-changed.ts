@@ -1,6 +1,7 @@
 /**
- * Standing in line in the name of a run of which other hooks ask at the same time. What one of them is given is the run's
- * own, and no reason to wait: so whoever stands in line looks now and then whether it is still to ask for the same.
+ * Waits in the queue for a run whose other hooks may request the same keys at the same time. A lock that another hook
+ * of the run was granted is the run's own and not a reason to wait, so a waiting hook checks now and then whether its
+ * request is still the same.
  */
 import { sleep } from "../../base/sleep.js";
 

@@ -1,6 +1,7 @@
 /**
- * Claude Code. A refusal is exit code 2 with the reason on stderr and nothing on stdout: of all ways to say no it is the
- * one that does not depend on a parsed answer. Saying yes is saying nothing, so that the client's own permissions stand.
+ * Translates the hooks of Claude Code. A refusal is exit code 2 with the reason on stderr and nothing on stdout: of all
+ * ways to refuse, this is the only one that does not depend on a parsed answer. A permitted call gets no output, so
+ * that the agent tool's own permissions stand.
  */
 import type { Answer, Dialect, HookCall, Moment, Refusal } from "../call.js";
 import { callOf, type EventNames } from "./nested.js";

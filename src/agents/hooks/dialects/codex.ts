@@ -1,4 +1,7 @@
-/** Codex: the shape of Claude Code, with patches of several files. Only exit code 2 with a word on stderr refuses. */
+/**
+ * Translates the hooks of Codex: the format of Claude Code, with patches that change several files. Only exit code 2
+ * with text on stderr refuses.
+ */
 import type { Dialect, HookCall } from "../call.js";
 import { exitTwo } from "./claude.js";
 import { callOf, type EventNames } from "./nested.js";

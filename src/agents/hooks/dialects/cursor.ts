@@ -1,6 +1,7 @@
 /**
- * Cursor. Answers are JSON on stdout, and with `failClosed` no answer is a no: so before a tool there is always one.
- * Shell commands come as an event of their own, with the command at the top.
+ * Translates the hooks of Cursor. Answers are JSON on stdout. With `failClosed` a missing answer refuses the tool, so
+ * before a tool there is always an answer. Shell commands arrive as an event of their own, with the command at the top
+ * level.
  */
 import type { Answer, Dialect, HookCall, Moment, Refusal } from "../call.js";
 import { asFields, notUnderstood, textAt } from "../fields.js";

@@ -1,4 +1,4 @@
-/** The dialect of each client. */
+/** Maps each agent tool to its dialect. */
 import type { AgentClient, Dialect } from "../call.js";
 import { claude } from "./claude.js";
 import { codex } from "./codex.js";

@@ -1,4 +1,4 @@
-/** Gemini CLI. Exit code 2 with the reason on stderr refuses, and stdout stays empty. */
+/** Translates the hooks of Gemini CLI. Exit code 2 with the reason on stderr refuses, and stdout stays empty. */
 import type { Dialect, HookCall } from "../call.js";
 import { exitTwo } from "./claude.js";
 import { callOf, type EventNames } from "./nested.js";

@@ -1,4 +1,7 @@
-/** What the dialects have in common: an event's name, a tool's name and its arguments, the ids of the run. */
+/**
+ * Reads the fields that the dialects have in common: the name of the event, the name and the arguments of the tool, the
+ * ids of the run.
+ */
 import { type AgentClient, type HookCall, type Moment, NO_INTENT } from "../call.js";
 import { asFields, notUnderstood, textAt } from "../fields.js";
 import { toolIntent } from "../tool-intent.js";

@@ -1,11 +1,12 @@
 /**
- * Changes to files of other programs: planned first, shown, then made. What a file was before is kept in
+ * Plans changes to files of other programs, shows them, then makes them. The content of each file before the change is
+ * kept in
  *
  *   .holdfast/installed.json      { schema_version, files: { PATH: { before, after_sha256, parts } } }
  *
- * so that taking out gives it back byte for byte, as long as nobody has changed it since. When somebody has, only what is
- * ours is taken out of it. Of plans that were made at the same time one after the other is applied, under `installed.guard`, and
- * each changes its own entries only.
+ * so that an uninstall restores it byte for byte, unless the file was changed in between. A file that was changed loses
+ * only the parts that Holdfast wrote. Of plans that were made at the same time, one after the other is applied, under
+ * `installed.guard`, and each changes only its own entries.
  */
 import { hash } from "node:crypto";
 import {

@@ -1,6 +1,7 @@
 /**
- * What each client's configuration gets: which events run the check, and how a failure of it is to count. Before a write
- * `|| exit 2` makes a no of everything that is no answer, also of a holdfast that is not installed.
+ * Builds the hook entries of each agent tool's configuration: the events that run the check, and how a failure of the
+ * check counts. Before a write, `|| exit 2` turns everything that is not an answer into a refusal, also when holdfast
+ * is not installed.
  */
 import type { AgentClient } from "../call.js";
 import { type Launcher, shellLine } from "./launcher.js";

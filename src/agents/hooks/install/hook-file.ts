@@ -1,4 +1,4 @@
-/** Hook entries put into a client's file and taken out of it, with everything else left as it is. */
+/** Adds hook entries to a file of an agent tool and removes them, and leaves everything else as it is. */
 import type { ClientFile } from "./client-entries.js";
 import { isOurCommand } from "./client-entries.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * JSON that people keep, changed as text: what is added is added, what is removed is removed, and every other byte stays
- * where it is, comments, order and indentation included. Comments and trailing commas are understood, as most clients do.
+ * Edits JSON files of people as text: it adds and removes members, and every other byte stays where it is, including
+ * comments, order and indentation. Comments and trailing commas are accepted, as most agent tools accept them.
  */
 import { HoldfastError } from "../../../base/errors.js";
 

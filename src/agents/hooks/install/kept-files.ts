@@ -1,6 +1,6 @@
 /**
- * What files of other programs were before an install changed them, in `.holdfast/installed.json`. It is on the disk before the
- * first of them is changed: nobody else knows what they were.
+ * Keeps the content that files of other programs had before an install changed them, in `.holdfast/installed.json`. It
+ * is on the disk before the first of these files is changed, because it is the only copy.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

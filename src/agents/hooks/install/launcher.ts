@@ -1,4 +1,4 @@
-/** How a client starts holdfast: by name where it is on everybody's path, else by where it lies on this machine. */
+/** Finds how an agent tool starts holdfast: by name where it is on everyone's PATH, else by its path on this machine. */
 import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 

@@ -1,4 +1,7 @@
-/** Lines of ours in a text of somebody else's, between two marks, so that they can be found, changed and taken out. */
+/**
+ * Puts lines of Holdfast into a text file of another program, between two marks, so that they can be found, changed and
+ * removed.
+ */
 
 export interface Marks {
   readonly begin: string;

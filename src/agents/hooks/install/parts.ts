@@ -1,4 +1,7 @@
-/** What an install writes, file by file. */
+/**
+ * Lists the parts of files that an install writes, file by file: hook entries, the git hook, the MCP server, the page
+ * for agents.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** What changes in a text, as people read it: the lines with a little around them. */
+/** Formats the changes of a text for people: the changed lines with a little context. */
 
 const AROUND = 2;
 

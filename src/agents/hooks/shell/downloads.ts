@@ -1,4 +1,4 @@
-/** What downloads are kept as: the name they are told, else the last part of their address. */
+/** Finds the files that `curl` and `wget` write: the name in their options, else the last part of the URL. */
 import { valuesOf } from "./options.js";
 import { below, HERE, type Word } from "./words.js";
 

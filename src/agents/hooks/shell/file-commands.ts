@@ -1,4 +1,7 @@
-/** Commands that name the files they write. */
+/**
+ * Lists the shell commands that name the files they write, such as `cp`, `rm` and `tee`, and finds these files in their
+ * arguments.
+ */
 import { patchFiles } from "../patch-files.js";
 import { downloadedByCurl, downloadedByWget } from "./downloads.js";
 import { restoredByGit } from "./git-commands.js";

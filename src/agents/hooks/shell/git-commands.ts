@@ -1,4 +1,4 @@
-/** What git does to files: to those it names, or to the tree as a whole. */
+/** Finds the files that a git command writes: those it names, or the whole working tree. */
 import { below, type Word } from "./words.js";
 
 /** Options of git itself that take the next word. */

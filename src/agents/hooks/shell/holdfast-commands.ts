@@ -1,4 +1,7 @@
-/** Commands of holdfast that an agent may not give (POL-5): they end others' locks, approve, or take the fence down. */
+/**
+ * Recognizes the holdfast commands that an agent may not run (POL-5): they end other holders' locks, approve, or remove
+ * the fence.
+ */
 
 const VALUE_BEHIND = new Set(["--root", "--store", "--owner"]);
 

@@ -1,4 +1,4 @@
-/** Options of commands, as most of them are written. */
+/** Finds the values of command-line options, in the forms that most commands accept. */
 import type { Word } from "./words.js";
 
 /** One that takes the next word. Of several letters only the last may. */

@@ -1,4 +1,7 @@
-/** What `patch` writes: the file that it is told, else what its patch names, which are files below its folder. */
+/**
+ * Finds the files that `patch` writes: the file in its arguments, else the files that the patch names, below its
+ * folder.
+ */
 import { takingNext, valuesOf } from "./options.js";
 import { HERE, type Word } from "./words.js";
 

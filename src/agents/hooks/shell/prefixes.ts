@@ -1,4 +1,7 @@
-/** Words in front of a command that change nothing about what it writes, but perhaps where. */
+/**
+ * Strips prefixes such as `sudo`, `env` and `timeout` from a command. They do not change what the command writes, but
+ * may change the folder in which it runs.
+ */
 import { basename } from "node:path";
 import { takingNext, valuesOf } from "./options.js";
 import type { Word } from "./words.js";

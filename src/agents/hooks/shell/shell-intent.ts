@@ -1,6 +1,7 @@
 /**
- * Which files a shell command writes, where its words tell: redirections, and the commands below. A command that hides
- * them (a variable, a script, an interpreter) is let through: the shell is not a fence, and docs/agents.md says so.
+ * Finds the files that a shell command writes, where its words show them: in redirections, and in the arguments of
+ * known commands. A command that hides them (a variable, a script, an interpreter) is let through: this is not a fence,
+ * and docs/agents.md says so.
  */
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";

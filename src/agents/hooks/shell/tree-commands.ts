@@ -1,4 +1,4 @@
-/** Commands that write somewhere below a folder: they alone know which files. */
+/** Lists the commands that write somewhere below a folder and do not name the files, such as `find`, `xargs` and `tar`. */
 import { basename } from "node:path";
 import { writtenBy } from "./file-commands.js";
 import { takingNext, valuesOf } from "./options.js";

@@ -1,6 +1,7 @@
 /**
- * A line of shell into simple commands: their words, and the files they are redirected to. No shell, and not a whole one:
- * what it cannot tell (a variable, a substitution) is marked as such, so that nobody takes it for a name.
+ * Splits a shell line into simple commands: their words, and the files that they are redirected to. It implements only
+ * a part of the shell's grammar; a word whose value it cannot know (a variable, a substitution) is marked, so that no
+ * caller uses it as a name.
  */
 import { isAbsolute, join } from "node:path";
 

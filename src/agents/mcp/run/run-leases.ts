@@ -1,8 +1,8 @@
 /**
- * What one agent's run holds: locks and claims, each a detached grant bound to this server's process.
+ * Keeps the locks and claims of one agent's run, each a detached grant bound to this server's process.
  *
- * Nothing here beats. A lease is renewed when the agent calls something and by nothing else, so an agent that forgot its
- * locks, or that hangs, loses them when their time is up; and all of them end with this process, however it ends.
+ * There is no heartbeat. A lease is renewed only by the agent's own calls, so an agent that forgot its locks, or that
+ * hangs, loses them when their time is up. All of them end with this process, however it ends.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

@@ -1,4 +1,7 @@
-/** One agent's run: its name in the store, what it holds, and what it is doing now. Ends with everything given back. */
+/**
+ * One run of an agent: its name in the store, its locks and claims, and its current activity. When the run ends,
+ * everything is released.
+ */
 import { join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import { HOME } from "../../../base/home-folder.js";

@@ -1,7 +1,7 @@
 /**
- * The runs of this server. Over stdio the connection is the agent's run, opened by its first call, and sub-agents that
- * share the connection ask for a run of their own. Over HTTP nothing tells one agent from another but what they say, so
- * the first lock opens a run and its handle names it from then on.
+ * Keeps the runs of this server. Over stdio the connection is the agent's run, opened by its first call, and sub-agents
+ * that share the connection request a run of their own. Over HTTP agents differ only by what they send, so the first
+ * lock opens a run, and its handle names the run from then on.
  */
 import { randomBytes } from "node:crypto";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";

@@ -1,4 +1,4 @@
-/** A wait that is told of as it goes on, for clients that ask to be. */
+/** Reports the progress of a wait to agent tools that requested progress messages. */
 
 import { quoted, span } from "../quoting.js";
 import type { Call } from "../tool.js";

@@ -1,4 +1,4 @@
-/** Keys and paths as an agent names them, as keys. */
+/** Converts the keys and paths in an agent's arguments to keys. */
 import { invalidArgument } from "../../../base/errors.js";
 import type { Run } from "./run.js";
 

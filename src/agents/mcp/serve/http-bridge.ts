@@ -1,4 +1,4 @@
-/** Between node:http and the Request and Response of the web, which the protocol's library speaks. */
+/** Converts between node:http and the web's Request and Response, which the library of the protocol uses. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

@@ -1,4 +1,4 @@
-/** Over HTTP on the loopback: many clients, told apart by their runs. */
+/** Serves MCP over HTTP on the loopback, to many agent tools, which are distinguished by their runs. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import {

@@ -1,4 +1,4 @@
-/** Over standard input and output: one client, and the server ends when it goes. */
+/** Serves MCP over standard input and output to one agent tool, and ends when that tool ends. */
 import { StdioServerTransport, serveStdio as serve } from "@modelcontextprotocol/server/stdio";
 import type { Runs } from "../run/runs.js";
 import { createServer } from "./server.js";

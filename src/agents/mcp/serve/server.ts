@@ -1,4 +1,4 @@
-/** The server that clients talk to, of either revision: the list of tools, made once, and calls. */
+/** The MCP server, which speaks both revisions of MCP: returns the list of tools, which is built once, and runs calls. */
 import {
   CLIENT_INFO_META_KEY,
   type Tool as ListedTool,

@@ -1,4 +1,4 @@
-/** The last things that happened. */
+/** The tool `audit_list`: lists the latest entries of the audit trail. */
 import * as z from "zod";
 import { quoted } from "../quoting.js";
 import { namedKeys } from "../run/wanted-keys.js";

@@ -1,4 +1,4 @@
-/** A new issue. */
+/** The tool `issue_add`: adds an issue to the board. */
 import * as z from "zod";
 import { PRIORITIES } from "../../../features/board/issue.js";
 import { ISSUE, issueText } from "../issues.js";

@@ -1,4 +1,4 @@
-/** Claiming an issue, or the best that can be begun. The claim ends with the run. */
+/** The tool `issue_claim`: claims an issue, or the best one that is ready. The claim ends with the run. */
 import * as z from "zod";
 import { issueKey } from "../../../features/board/issue.js";
 import { ISSUE, issueText } from "../issues.js";

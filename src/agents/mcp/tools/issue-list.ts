@@ -1,4 +1,4 @@
-/** The board, a page at a time. */
+/** The tool `issue_list`: lists the issues of the board, a page at a time. */
 import * as z from "zod";
 import { ISSUE_STATES } from "../../../features/board/issue.js";
 import { ISSUES, issueLine } from "../issues.js";

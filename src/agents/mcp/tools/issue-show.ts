@@ -1,4 +1,4 @@
-/** One issue, whole. */
+/** The tool `issue_show`: shows one issue with all its fields. */
 import * as z from "zod";
 import { ISSUE, issueText } from "../issues.js";
 import { defineTool } from "../tool.js";

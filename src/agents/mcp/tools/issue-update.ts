@@ -1,4 +1,4 @@
-/** Changing an issue. Closing it, or sending it back, ends the claim. */
+/** The tool `issue_update`: changes an issue. Closing it, or sending it back, ends the claim. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
 import type { Issue } from "../../../features/board/board.js";

@@ -1,4 +1,4 @@
-/** Taking locks. What the run holds already is not asked for again. */
+/** The tool `lock_acquire`: acquires locks for the run. Keys that the run already holds are not requested again. */
 import * as z from "zod";
 import type { LastingRecord } from "../../../client/reading/lock-status.js";
 import { MODES } from "../../../lock/mode.js";

@@ -1,4 +1,4 @@
-/** From reading to writing and back. */
+/** The tool `lock_convert`: converts locks of the run from reading to writing and back. */
 import * as z from "zod";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
 import { tellingOfTheWait } from "../run/wait-progress.js";

@@ -1,4 +1,4 @@
-/** What is held in the workspace. */
+/** The tool `lock_list`: lists the locks that are held in the workspace. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
 import { toLasting } from "../../../client/reading/lock-status.js";

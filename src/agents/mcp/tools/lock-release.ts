@@ -1,4 +1,4 @@
-/** Giving locks back. */
+/** The tool `lock_release`: releases locks of the run. */
 import * as z from "zod";
 import { listed } from "../quoting.js";
 import { namedKeys } from "../run/wanted-keys.js";

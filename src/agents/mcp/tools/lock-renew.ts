@@ -1,4 +1,4 @@
-/** What the run holds, renewed. */
+/** The tool `lock_renew`: renews the locks of the run. */
 import * as z from "zod";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
 import { defineTool, ttlS } from "../tool.js";

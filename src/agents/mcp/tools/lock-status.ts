@@ -1,4 +1,4 @@
-/** Who holds a key and who stands in line. */
+/** The tool `lock_status`: shows the holders and the queue of a key. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
 import { SEEN_GRANTS, seenGrant, seenLine } from "../grants.js";

@@ -1,4 +1,4 @@
-/** The locks that the policy names for an operation, taken. */
+/** The tool `operation_begin`: acquires the locks that the policy names for an operation. */
 import * as z from "zod";
 import type { Scope } from "../../../features/policy/decide.js";
 import type { Policies } from "../../../features/policy/perform.js";

@@ -1,4 +1,4 @@
-/** Which locks an operation needs, told without taking any. */
+/** The tool `policy_explain`: lists the locks that an operation needs, and acquires none. */
 import * as z from "zod";
 import { quoted } from "../quoting.js";
 import { defineTool, FLAG, listOf, TEXT } from "../tool.js";

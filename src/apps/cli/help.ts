@@ -1,4 +1,4 @@
-/** Help, written from the table: of everything, of a group of commands, of one. */
+/** Writes help from the table of commands: for all commands, for a group, or for one. */
 import { given } from "../../base/given.js";
 import { packageVersion } from "../../platform/version.js";
 import {

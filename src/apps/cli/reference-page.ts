@@ -1,4 +1,4 @@
-/** docs/cli.md, written from the table. `npm run docs` writes it, a test compares it. */
+/** Writes docs/cli.md from the table of commands. `npm run docs` runs it, and a test compares the page. */
 import { ERRORS } from "../../base/errors.js";
 import { GROUPS } from "./command.js";
 import { helpOf } from "./help.js";

@@ -1,6 +1,7 @@
 /**
- * From words to an exit code: parse, run the command, print its outcome once. With `--json` there is exactly one document
- * on stdout, whatever happens; a command that streams has written lines of its own instead.
+ * Runs one invocation of the command, from the words to the exit code: parses, runs the command, and prints its outcome
+ * once. With `--json` there is exactly one document on stdout, whatever happens; a command that streams has written its
+ * lines itself instead.
  */
 import { existsSync } from "node:fs";
 import type { Holdfast } from "../../client/holdfast.js";

@@ -1,6 +1,7 @@
 /**
- * Who may look: whoever has the link. Its token opens the door once and gives that browser a cookie; after that there is a
- * new link. So a link that somebody finds later, in a history or a log, opens nothing.
+ * Checks access to the page: the bearer of the link has it. The token in the link is accepted once and gives that
+ * browser a cookie; after that there is a new link. So a link that is found later, in a history or a log, opens
+ * nothing.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 

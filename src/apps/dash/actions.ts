@@ -1,4 +1,4 @@
-/** What may be done from the page when it was allowed. The library decides whether this owner may. */
+/** Runs the actions of the page, where they were allowed at start. The library decides whether this owner may do each. */
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import type { Sources } from "./sources.js";

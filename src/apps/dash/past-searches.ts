@@ -1,7 +1,8 @@
 /**
- * Searches of what is older than what is kept. One may take long, and goes on while answers are given: whoever asks is told
- * how far it is, and asks again. Of several the one that was asked for last goes on and the others rest, so that nobody
- * waits for half a word that was typed before. One that rests and that nobody asks for any more is given up.
+ * Searches the entries of the audit trail that are older than the kept ones. A search may take long and continues while
+ * answers are given: each request is told how far the search is, and repeats. Of several searches the one that was
+ * requested last continues and the others rest, so that a search for a half-typed word does not delay the next. A
+ * resting search that is no longer requested is dropped.
  */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { AuditTrail } from "../../client/reading/audit-trail.js";

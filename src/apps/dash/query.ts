@@ -1,4 +1,4 @@
-/** What a page asks for, read and checked. */
+/** Parses and checks the parameters of a request from the page. */
 import { invalidArgument } from "../../base/errors.js";
 
 export class Query {

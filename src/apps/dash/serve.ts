@@ -1,4 +1,4 @@
-/** The server of the page, on the loopback: the door, the files of the page, what it looks at, and what it may do. */
+/** The server of the page, on the loopback: the check of access, the files of the page, the endpoints and the actions. */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, type ErrorCode, HoldfastError, ioError, isHoldfastError } from "../../base/errors.js";

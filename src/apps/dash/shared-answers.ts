@@ -1,4 +1,7 @@
-/** However many tabs look at the same, it is looked up once in a while: those who ask meanwhile get the same answer. */
+/**
+ * Shares one answer between tabs: several requests for the same data in a short time get the same answer, however many
+ * tabs are open.
+ */
 
 /** Shorter than a page waits between two questions, so that nobody sees the same twice for that. */
 const GOOD_FOR_MS = 400;

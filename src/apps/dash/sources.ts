@@ -1,4 +1,4 @@
-/** Where the page gets what it shows: the store of locks, and what else the workspace has. */
+/** Opens the sources of the page: the store of locks, and the jobs, board and worktrees that the workspace has. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

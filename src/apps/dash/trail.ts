@@ -1,7 +1,7 @@
 /**
- * The record of what happened, for looking at it every second. What was read is kept, and a look reads what is new: it
- * costs what has happened lately and not what ever has, and while nobody looks nothing is read. What is older never
- * changes: it is searched once for each filter (past-searches.ts).
+ * Keeps the latest entries of the audit trail for the page, which looks every second. A look reads only new entries:
+ * its cost depends on what has happened lately and not on the whole history, and nothing is read while no page looks.
+ * Older entries never change: they are searched once for each filter (past-searches.ts).
  */
 import type { AuditTrail } from "../../client/reading/audit-trail.js";
 import { type AuditEntry, type AuditFilter, matches } from "../../lock/audit.js";

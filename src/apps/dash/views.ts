@@ -1,6 +1,6 @@
 /**
- * What the page is told: the answers of `/api/…`, in the words of the library where it has them. Every answer has `now`,
- * the time of this machine when it was made: the page counts down by it, whatever its own clock says.
+ * The types of the answers of `/api/…`, in the library's words where it has them. Every answer has `now`, the time of
+ * this machine when the answer was made: the page counts down by it, whatever the browser's own clock shows.
  */
 
 import type { ErrorCode } from "../../base/errors.js";

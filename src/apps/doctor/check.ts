@@ -1,6 +1,7 @@
 /**
- * A check looks at one thing and says what is wrong. Looking changes nothing: not a byte, not a time stamp, not a file.
- * What may be mended without asking anybody comes with its repair, which runs only under `--repair`.
+ * Defines a check of the doctor. A check looks at one thing and reports what is wrong. It changes nothing: not a byte,
+ * not a time stamp, not a file. A fault that is safe to repair without asking comes with its repair, which runs only
+ * under `--repair`.
  *
  * To add one: a file in `checks/` exporting a `Check`, its codes in `finding.ts`, its line in `CHECKS` of `examine.ts` and
  * in docs/runbook.md.

@@ -1,5 +1,5 @@
 /**
- * The doctor: runs all checks and, when told to, the repairs that are safe; then looks again.
+ * The doctor: runs all checks and, with `--repair`, the repairs that are safe; then looks again.
  *
  * A check that fails by itself, because what it looks at cannot be read, is a finding too: nothing stops the others.
  */

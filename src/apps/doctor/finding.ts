@@ -1,4 +1,4 @@
-/** What the doctor may find. The table is what the runbook is compared with: every code has its line there. */
+/** Lists the findings of the doctor by code. A test compares the runbook with this table: every code has its line there. */
 
 type Severity = "error" | "warning" | "info";
 

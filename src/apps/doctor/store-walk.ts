@@ -1,4 +1,4 @@
-/** Everything that is held and waited for in a store, tree by tree. */
+/** Walks all grants and tickets of a store, tree by tree. */
 import { type Grant, seenAt, type Ticket, type UnreadableGrant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Life } from "../../lock/profile.js";

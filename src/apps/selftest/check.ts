@@ -1,4 +1,4 @@
-/** One thing that locks rest on, tried on the folder itself. */
+/** Defines a check of the self-test: one system facility that locks depend on, tried on the folder itself. */
 
 export interface Bench {
   /** A folder made for this test in the folder that is tested. */

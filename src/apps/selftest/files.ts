@@ -1,4 +1,4 @@
-/** What locks need of the file system alone. */
+/** Checks what locks need of the file system alone: kernel locks, exclusive creation, rename, sync. */
 import {
   closeSync,
   fsyncSync,

@@ -1,4 +1,4 @@
-/** What locks need of the system as a whole: two real processes, a lease that runs out, a process that is killed. */
+/** Checks what locks need of the system as a whole: two real processes, a lease that expires, a process that is killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

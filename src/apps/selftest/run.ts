@@ -1,6 +1,6 @@
 /**
- * The self-test: tries on the actual folder, with real processes, what every lock rests on. Everything happens in a folder
- * of its own inside, which is removed whatever comes out.
+ * The self-test: tries on the actual folder, with real processes, the system facilities that every lock depends on.
+ * Everything happens in a new folder inside, which is removed whatever the result is.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";

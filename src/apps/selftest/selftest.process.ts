@@ -1,4 +1,7 @@
-/** The second process of the self-test: proves to be alive, takes a lock, says so, and waits to be killed. STORE KEY ALIVE */
+/**
+ * The second process of the self-test: makes its proof of life, acquires a lock, reports it, and waits to be killed.
+ * Arguments: STORE KEY ALIVE.
+ */
 import { openHoldfast } from "../../client/open-holdfast.js";
 import { newNonce, openProofOfLife } from "../../platform/proof-of-life.js";
 

@@ -1,4 +1,7 @@
-/** Answers the hook of a client. It starts before every write of an agent, so it loads little. */
+/**
+ * `holdfast hook check`: answers the hook of an agent tool. It starts before every write of an agent, so it loads
+ * little.
+ */
 import type { AgentClient } from "../../../agents/hooks/call.js";
 import { checkHook } from "../../../agents/hooks/check.js";
 import type { ContextWith, Outcome } from "../command.js";

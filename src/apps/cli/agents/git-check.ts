@@ -1,4 +1,4 @@
-/** `holdfast hook check git`: runs before a commit. */
+/** `holdfast hook check git`: checks the staged files before a commit. */
 import { assertNobodyElseHolds, stagedKeys } from "../../../agents/hooks/staged-paths.js";
 import { HoldfastError } from "../../../base/errors.js";
 import type { BaseContext, Outcome } from "../command.js";

@@ -1,4 +1,4 @@
-/** The flags of `hook install`, as the installer wants them. */
+/** Converts the flags of `hook install` to the options of the installer. */
 
 import type { HookOptions } from "../../../agents/hooks/install/client-entries.js";
 import { findLauncher } from "../../../agents/hooks/install/launcher.js";

@@ -1,4 +1,4 @@
-/** Puts the check into a client's own configuration, or takes it out again. */
+/** `holdfast hook install`: puts the check into an agent tool's own configuration, or removes it again. */
 import type { Client } from "../../../agents/hooks/call.js";
 import { ChangePlan } from "../../../agents/hooks/install/change-plan.js";
 import { hookPart, noteFor } from "../../../agents/hooks/install/parts.js";

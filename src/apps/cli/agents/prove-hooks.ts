@@ -1,4 +1,4 @@
-/** `holdfast doctor hooks`. */
+/** `holdfast doctor hooks`: tries whether the installed hooks refuse, and reports each result. */
 import { type Proof, proveHooks } from "../../../agents/hooks/prove.js";
 import { ERRORS, HoldfastError } from "../../../base/errors.js";
 import type { BaseContext, Outcome } from "../command.js";

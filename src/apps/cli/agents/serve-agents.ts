@@ -1,4 +1,4 @@
-/** Serves MCP to agents, over standard input and output or over HTTP. */
+/** `holdfast mcp`: serves MCP to agents, over standard input and output or over HTTP. */
 import { Runs } from "../../../agents/mcp/run/runs.js";
 import { serveHttp } from "../../../agents/mcp/serve/serve-http.js";
 import { serveStdio } from "../../../agents/mcp/serve/serve-stdio.js";

@@ -1,4 +1,7 @@
-/** What the commands of the board share: where it is, who may change an issue, and how an issue is shown. */
+/**
+ * Functions that the commands of the board share: they open the board, find the token that allows a change of an issue,
+ * and show an issue.
+ */
 import { join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

@@ -1,4 +1,4 @@
-/** Adds issues, changes them, and waits for them, and words the outcome of each. */
+/** Adds issues, changes them, waits for them, and formats the outcome of each. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

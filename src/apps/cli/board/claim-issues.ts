@@ -1,4 +1,4 @@
-/** Claims an issue, or the best one that can be begun. */
+/** Claims an issue, or the best one that is ready. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

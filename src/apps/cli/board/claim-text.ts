@@ -1,4 +1,4 @@
-/** A claim just taken. The secret is for `--json` alone. */
+/** Formats a new claim. Only `--json` shows its token. */
 import type { Claimed } from "../../../features/board/board.js";
 import type { Outcome } from "../command.js";
 import { clockTime } from "../output/times.js";

@@ -1,4 +1,4 @@
-/** Issues and gates for people. */
+/** Formats issues and gates for people. */
 import type { Gate, Issue, IssueSummary } from "../../../features/board/board.js";
 import type { Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";

@@ -1,4 +1,4 @@
-/** The commands that bring a whole board in and out. */
+/** The commands that import and export a whole board. */
 import { type Command, command } from "../command.js";
 
 export const BOARD: readonly Command[] = [

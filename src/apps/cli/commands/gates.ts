@@ -1,4 +1,4 @@
-/** The commands of gates: defining them, and getting the verdict for an issue. */
+/** The commands of gates: defining and listing them, running one, and waiting for the verdict of an issue. */
 import { given } from "../../../base/given.js";
 import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
 

@@ -1,4 +1,4 @@
-/** The commands of issues: making and changing them, what they depend on, and who works on which. */
+/** The commands of issues: adding and changing them, their dependencies, and their claims. */
 import { given } from "../../../base/given.js";
 import {
   type ArgumentSpec,

@@ -1,4 +1,4 @@
-/** The commands of jobs: adding and looking, running them, caps. */
+/** The commands of jobs: adding, listing and running them, and caps. */
 import {
   type ArgumentSpec,
   type Command,

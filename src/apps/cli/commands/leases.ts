@@ -1,4 +1,4 @@
-/** The commands of leases by name: windows for a single run. */
+/** The commands of named locks (`lease …`): windows that a single run has at a time. */
 import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
 
 const NAME = { help: "the lease; it is the lock runtime:NAME" } as const satisfies ArgumentSpec;

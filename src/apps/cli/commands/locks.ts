@@ -1,4 +1,4 @@
-/** The commands of locks. */
+/** The commands of locks: acquiring, renewing, releasing, listing, explaining and ending them. */
 
 import { given } from "../../../base/given.js";
 import { MODES } from "../../../lock/mode.js";

@@ -1,4 +1,4 @@
-/** The commands of the record: the audit, the policy and approvals. */
+/** The commands of the audit trail, the policy and approvals. */
 import { type Command, command, type FlagSpecs } from "../command.js";
 
 const FILTERS = {

@@ -1,4 +1,4 @@
-/** The command that runs another command under locks. */
+/** The command `run`, which runs another command under locks. */
 import { type Command, command } from "../command.js";
 
 export const RUN: readonly Command[] = [

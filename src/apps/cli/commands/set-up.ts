@@ -1,4 +1,4 @@
-/** The commands that make a workspace and check it and the machine. */
+/** The commands that make a workspace, and that check it and the machine. */
 import { resolve } from "node:path";
 import { AGENT_CLIENTS } from "../../../agents/hooks/call.js";
 import { type Command, command } from "../command.js";

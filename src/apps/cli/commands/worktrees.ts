@@ -1,4 +1,4 @@
-/** The commands that put folders under snapshots. */
+/** The commands that register folders as worktrees, of which snapshots can be taken. */
 import { resolve } from "node:path";
 import { given } from "../../../base/given.js";
 import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";

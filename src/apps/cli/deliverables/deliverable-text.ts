@@ -1,4 +1,4 @@
-/** Locks of folders, in words. */
+/** Formats the locks of deliverable folders for people. */
 import type { DeliverableRecord, DeliverableStatus, RecoveredLock } from "../../../deliverable.js";
 import type { Screen } from "../output/screen.js";
 import { columns } from "../output/text.js";

@@ -1,4 +1,4 @@
-/** Locks the folder of a deliverable, renews, ends and shows the lock. */
+/** Locks the folder of a deliverable; renews, ends and shows its lock. */
 import { given } from "../../../base/given.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { recoveredText, statusText, untilText } from "./deliverable-text.js";

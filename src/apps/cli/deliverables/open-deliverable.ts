@@ -1,4 +1,7 @@
-/** The folder a command names, under the name of whoever gives it. A deliverable needs no workspace around it. */
+/**
+ * Opens the deliverable folder that a command names, for the owner that runs the command. A deliverable needs no
+ * workspace around it.
+ */
 import { resolve } from "node:path";
 import { isHoldfastError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

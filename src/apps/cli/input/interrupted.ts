@@ -1,4 +1,4 @@
-/** Somebody pressed Ctrl-C, or asked this process to end. */
+/** The error of a command that Ctrl-C or a signal stopped, with its exit code. */
 export class Interrupted extends Error {
   readonly exit: number;
 

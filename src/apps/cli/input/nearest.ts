@@ -1,4 +1,4 @@
-/** What a mistyped word may have meant. */
+/** Suggests the word that a misspelled one may have meant. */
 
 /** The word of the list that is close enough, or null. */
 export function nearest(word: string, words: readonly string[]): string | null {

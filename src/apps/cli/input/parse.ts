@@ -1,4 +1,7 @@
-/** Words on a command line → the row they mean, its arguments and flags. Everything it knows comes from the table. */
+/**
+ * Parses the words of a command line to a command of the table, its arguments and its flags. Everything it knows comes
+ * from the table.
+ */
 import { HoldfastError } from "../../../base/errors.js";
 import {
   type ArgumentSpec,

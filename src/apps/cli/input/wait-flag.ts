@@ -1,4 +1,4 @@
-/** Waiting for issues, gates and jobs, bounded: `--wait`, ten minutes unless said otherwise. */
+/** Reads `--wait` for issues, gates and jobs. The wait is bounded; the default is ten minutes. */
 import { parseDuration } from "../../../base/duration.js";
 import { HoldfastError } from "../../../base/errors.js";
 import type { ContextWith } from "../command.js";

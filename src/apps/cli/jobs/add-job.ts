@@ -1,4 +1,4 @@
-/** Adds a job: reads its payload and its locks as they are typed. */
+/** Adds a job: parses its payload and its locks from the command line. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

@@ -1,4 +1,4 @@
-/** Waits for the end of a job, and shows what its command printed. */
+/** Waits for the end of a job, and shows the output of its command. */
 import type { CommandResult } from "../../../jobs.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { waitingFor } from "../input/wait-flag.js";

@@ -1,4 +1,4 @@
-/** What the commands of jobs share: opening them, and how a job is shown. */
+/** Functions that the commands of jobs share: they open the jobs of the workspace and show a job. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { COMMANDS } from "../../../features/jobs/define.js";

@@ -1,4 +1,4 @@
-/** Lanes of jobs, a project each: as a picture for a terminal, and as a line. */
+/** Formats lanes of jobs, one for each project: as a picture for a terminal, and as a line. */
 import type { JobRecord, Lane, Lanes } from "../../../jobs.js";
 import { type Column, grid } from "../output/grid.js";
 import type { Screen } from "../output/screen.js";

@@ -1,4 +1,4 @@
-/** Lists jobs, a page at a time, or with `--watch` shows what runs, live. */
+/** Lists jobs, a page at a time, or with `--watch` shows the running ones live. */
 
 import { given } from "../../../base/given.js";
 import type { JobRecord, JobState } from "../../../jobs.js";

@@ -1,4 +1,4 @@
-/** Runs jobs that are commands, until a signal stops it. */
+/** Runs the jobs that are commands, until a signal stops the worker. */
 import { given } from "../../../base/given.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { openTheJobs, writeSettings } from "./jobs.js";

@@ -1,4 +1,4 @@
-/** `holdfast job list --watch`: lanes on a terminal, elsewhere a line for each change. */
+/** `holdfast job list --watch`: draws lanes on a terminal, and elsewhere prints a line for each change. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

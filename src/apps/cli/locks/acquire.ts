@@ -1,4 +1,7 @@
-/** What `lock acquire` and `lock steal` share: the flags of a request, the token kept first, word of the wait. */
+/**
+ * Functions that `lock acquire` and `lock steal` share: they read the flags of a request, keep the token before the
+ * request is sent, and show the message of a wait.
+ */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { given } from "../../../base/given.js";

@@ -1,4 +1,4 @@
-/** A refusal in words: who holds it, where, since when, and for how long still. */
+/** Formats a refusal for people: the holder, its process, since when it holds, and for how much longer. */
 import type { Contention } from "../../../lock/contention.js";
 import { wrap } from "../output/text.js";
 import { clockTime, inWords, secondsSince, span } from "../output/times.js";

@@ -1,4 +1,4 @@
-/** Converts locks that are held to another mode. */
+/** Converts locks of the caller to another mode. */
 
 import { given } from "../../../base/given.js";
 import type { GrantRecord } from "../../../lock/grant.js";

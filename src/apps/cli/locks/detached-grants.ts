@@ -1,4 +1,4 @@
-/** What the commands on detached grants share: where tokens come from, and how the outcome is shown. */
+/** Functions that the commands on detached grants share: they find the tokens and show the outcome. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";

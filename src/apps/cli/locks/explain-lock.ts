@@ -1,4 +1,4 @@
-/** Explains a lock: its holders, its queue, who waits for whom, and its last events. */
+/** Explains a lock: its holders, its queue, the waiters and whom they wait for, and its last events. */
 import type { Explanation } from "../../../client/reading/explain.js";
 import type { AuditEntry } from "../../../lock/audit.js";
 import { parseKey } from "../../../lock/key.js";

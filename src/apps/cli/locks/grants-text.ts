@@ -1,4 +1,4 @@
-/** Grants for people. */
+/** Formats grants for people. */
 import type { WaiterRecord } from "../../../client/reading/lock-status.js";
 import type { GrantRecord } from "../../../lock/grant.js";
 import { type Column, grid } from "../output/grid.js";

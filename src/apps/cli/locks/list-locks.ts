@@ -1,4 +1,4 @@
-/** Lists what is held, a page at a time. */
+/** Lists the locks that are held, a page at a time. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

@@ -1,4 +1,4 @@
-/** Looks at one lock. Where no store exists yet, every lock is free, and nothing is created. */
+/** Shows the status of one lock. Where no store exists yet, every lock is free, and nothing is created. */
 import type { LockStatus } from "../../../client/reading/lock-status.js";
 import { parseKey } from "../../../lock/key.js";
 import { DEFAULT_SETTINGS, profileOf } from "../../../lock/settings.js";

@@ -1,4 +1,4 @@
-/** Acquires, renews, releases and shows the leases by name, and words the outcome of each. */
+/** Acquires, renews, releases and shows named locks, and formats the outcome of each. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";

@@ -1,4 +1,7 @@
-/** Who asks again for what was taken under the same name would wait for nobody else: the refusal says so. */
+/**
+ * Adds to a refusal that the caller itself holds the lock: a second request under the same owner would wait only for
+ * the caller's own grant, so the refusal says so.
+ */
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { TokenFiles } from "../../../client/workspace/token-files.js";

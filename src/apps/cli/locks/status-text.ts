@@ -1,4 +1,4 @@
-/** The status of a key for people. */
+/** Formats the status of a key for people. */
 import type { LockStatus } from "../../../client/reading/lock-status.js";
 import type { Screen } from "../output/screen.js";
 import { grantTable, waiterTable } from "./grants-text.js";

@@ -1,4 +1,4 @@
-/** Takes a lock over from a holder that is gone, as a detached grant. A refusal says what to do instead. */
+/** Acquires a lock whose holder is gone, as a detached grant, and ends the old grant. A refusal says what to do instead. */
 
 import { HoldfastError, isHoldfastError } from "../../../base/errors.js";
 import type { Contention } from "../../../lock/contention.js";

@@ -1,6 +1,6 @@
 /**
- * Shows locks as they change. On a terminal the table is drawn over, every second and at every change. Elsewhere each change
- * is a line. A renewal does not count as a change.
+ * Shows locks as they change. On a terminal the table is redrawn every second and at every change; elsewhere each
+ * change is a line. A renewal does not count as a change.
  */
 
 import { given } from "../../../base/given.js";

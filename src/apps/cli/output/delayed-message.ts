@@ -1,4 +1,4 @@
-/** A word for whoever sits before a terminal on which nothing happens. */
+/** Shows a message on the terminal when some work takes long. */
 import type { Screen } from "./screen.js";
 import { isTerminal } from "./standard-streams.js";
 

@@ -1,4 +1,7 @@
-/** A failure, once: as the one JSON document, or for people on stderr; and the exit code of its row in the table of errors. */
+/**
+ * Prints a failure once: as the only JSON document, or for people on stderr; and returns the exit code of its row in
+ * the table of errors.
+ */
 import { ERRORS, HoldfastError } from "../../../base/errors.js";
 import { Interrupted } from "../input/interrupted.js";
 import { contentionHeadline, contentionLines } from "../locks/contention-text.js";

@@ -1,4 +1,4 @@
-/** Tables that fit the terminal: columns are left out, then cells shortened, before a line would break. */
+/** Formats tables that fit the terminal: it leaves out columns, then shortens cells, before a line would break. */
 import type { Screen } from "./screen.js";
 import { cut, fitting, widthOf } from "./text-width.js";
 

@@ -1,4 +1,4 @@
-/** A picture on the terminal that is drawn over until Ctrl-C, on a screen of its own that goes away at the end. */
+/** Draws a picture on the terminal again and again until Ctrl-C, on a screen of its own that disappears at the end. */
 import type { Screen } from "./screen.js";
 
 const ENTER = "\u001b[?1049h\u001b[?25l";

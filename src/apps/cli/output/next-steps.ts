@@ -1,4 +1,7 @@
-/** What to type next. The library speaks of calls; a person at a prompt needs a command. */
+/**
+ * Converts the next steps of an error to commands: the library names calls, but a person at a prompt needs something to
+ * type.
+ */
 import { ERRORS, type HoldfastError } from "../../../base/errors.js";
 import { withoutPassword } from "../../../base/without-password.js";
 import { ownSteps } from "../locks/own-grant.js";

@@ -1,4 +1,4 @@
-/** One line on the terminal that is written over while something long goes on; nothing elsewhere. */
+/** Overwrites one line on the terminal while long work goes on, and prints nothing elsewhere. */
 import { harmless, type Screen } from "./screen.js";
 import { fitting } from "./text-width.js";
 

@@ -1,4 +1,7 @@
-/** The JSON of a command whose standard output belongs to somebody else: one document in a file, there whole or not at all. */
+/**
+ * Writes the JSON of a command whose standard output belongs to another program: one document in a file, written whole
+ * or not at all.
+ */
 import { accessSync, constants, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { type HoldfastError, ioError } from "../../../base/errors.js";

@@ -1,4 +1,4 @@
-/** What is written for people: how wide, whether in colour, and tables that fit. JSON goes around all of this. */
+/** Writes text for people: its width, its color, and tables that fit. JSON does not pass through here. */
 import { isTerminal, writeError, writeOut } from "./standard-streams.js";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";

@@ -1,6 +1,6 @@
 /**
- * Standard output and error, written to directly: the streams of Node cost a start five milliseconds, and whether they
- * have written everything when the process ends depends on what is behind them. These have.
+ * Writes to standard output and standard error directly. The streams of Node cost five milliseconds at each start, and
+ * whether they have written everything when the process ends depends on what is behind them; these have.
  */
 import { fstatSync, readSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";

@@ -1,4 +1,4 @@
-/** How many places of a terminal's line a text takes: East Asian letters and emoji take two, combining marks none. */
+/** Counts the columns that a text takes on a terminal: East Asian letters and emoji take two, combining marks none. */
 
 const PLAIN = /^[\x20-\x7e…]*$/;
 const WIDE =

@@ -1,4 +1,4 @@
-/** Words for people: things counted, words quoted, paragraphs and columns that fit. */
+/** Formats text for people: counts, quoted words, and paragraphs and columns that fit. */
 
 /** `1 file`, `2,000 files`. */
 export function count(number: number, thing: string, things = `${thing}s`): string {

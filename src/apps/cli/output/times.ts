@@ -1,4 +1,4 @@
-/** Times and durations as people read them. */
+/** Formats times and durations for people. */
 
 /** `45 s`, `3 min`, `2 h 5 min`. */
 export function span(seconds: number): string {

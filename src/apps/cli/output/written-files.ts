@@ -1,4 +1,4 @@
-/** Files of other programs that a command changes: shown first, written when it is meant. */
+/** Shows the changes that a command will make to files of other programs, and writes them once they are confirmed. */
 import { isatty } from "node:tty";
 import type { ChangePlan, FileChange } from "../../../agents/hooks/install/change-plan.js";
 import { HoldfastError } from "../../../base/errors.js";

@@ -1,4 +1,4 @@
-/** Lists the manifests of what was published, and compares what is published with them. */
+/** Lists the manifests of publishes, and compares the published folders with them. */
 import { resolve } from "node:path";
 import { ERRORS, HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

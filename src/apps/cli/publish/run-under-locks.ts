@@ -1,4 +1,7 @@
-/** Runs a command while locks are held. Standard output belongs to the command: reports go to stderr and to `--report`. */
+/**
+ * `holdfast run`: runs a command while its locks are held. Standard output belongs to that command: reports go to
+ * stderr and to `--report`.
+ */
 import { resolve } from "node:path";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

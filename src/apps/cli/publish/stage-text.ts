@@ -1,4 +1,4 @@
-/** What a staged run tells of what it changed. */
+/** Formats the changes that a run with a staged folder made. */
 import type { ChangesOutcome } from "../../../features/publish/publish-changes.js";
 
 const MOST_SHOWN = 20;

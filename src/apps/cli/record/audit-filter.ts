@@ -1,4 +1,4 @@
-/** The flags of `audit list` and `audit tail` as a filter. */
+/** Converts the flags of `audit list` and `audit tail` to a filter. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

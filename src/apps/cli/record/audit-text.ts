@@ -1,4 +1,4 @@
-/** Entries of the record for people. */
+/** Formats entries of the audit trail for people. */
 import type { AuditEntry } from "../../../lock/audit.js";
 import { type Column, grid } from "../output/grid.js";
 import type { Screen } from "../output/screen.js";

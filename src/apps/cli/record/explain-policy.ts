@@ -1,4 +1,4 @@
-/** Shows the locks that an operation needs, or all operations. */
+/** Shows the locks that an operation needs, or lists all operations. */
 import { given } from "../../../base/given.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { columns } from "../output/text.js";

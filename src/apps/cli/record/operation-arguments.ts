@@ -1,4 +1,4 @@
-/** What a command line says of an operation: `project=alpha map=m1`. */
+/** Parses the arguments that describe an operation: `project=alpha map=m1`. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

@@ -1,4 +1,4 @@
-/** Lists the audit record, follows it, and verifies its hash chains. */
+/** Lists the audit trail, follows it, and verifies its hash chains. */
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { ContextWith, Outcome } from "../command.js";

@@ -1,4 +1,4 @@
-/** `holdfast init --agents`: what agents need to share this folder, in the files their clients read. */
+/** `holdfast init --agents`: adds to the files of agent tools what agents need to share this folder. */
 import type { AgentClient } from "../../../agents/hooks/call.js";
 import { ChangePlan } from "../../../agents/hooks/install/change-plan.js";
 import { agentsPagePart, clientsIn, hookPart, isInGit, mcpPart, noteFor } from "../../../agents/hooks/install/parts.js";

@@ -1,4 +1,7 @@
-/** Looks for what is wrong with the workspace, repairs what is safe, and words the findings. */
+/**
+ * `holdfast doctor`: looks for faults of the workspace, repairs those that are safe to repair, and formats the
+ * findings.
+ */
 
 import { ERRORS, isHoldfastError } from "../../../base/errors.js";
 import type { Workspace } from "../../../features/configuration.js";

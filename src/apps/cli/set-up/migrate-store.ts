@@ -1,4 +1,4 @@
-/** Brings the store up to this version, or removes it. */
+/** `holdfast migrate`: migrates the store to this version, or removes it. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { openInstallation } from "../../../client/open-holdfast.js";

@@ -1,4 +1,4 @@
-/** Shows the root, store, owner and configuration in force, and where each comes from. */
+/** Shows the root, store, owner and configuration in force, and the source of each. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { withoutPassword } from "../../../base/without-password.js";

@@ -1,4 +1,7 @@
-/** Tries on a folder what locks rest on, and shows each result as it comes. */
+/**
+ * `holdfast selftest`: tries on a folder the system facilities that locks depend on, and shows each result as it
+ * arrives.
+ */
 
 import { ERRORS } from "../../../base/errors.js";
 import { type CheckResult, runSelftest } from "../../selftest/run.js";

@@ -1,4 +1,4 @@
-/** The tree of parents as people read it: a line each, oldest first, branches to the right. */
+/** Formats the tree of snapshots and their parents: a line each, oldest first, branches to the right. */
 import type { SnapshotInfo } from "../../../features/worktree/snapshot/descriptor.js";
 import type { Screen } from "../output/screen.js";
 import { size } from "../output/text.js";

@@ -1,4 +1,4 @@
-/** Snapshots in words: what one says of itself, how two differ, and what a collection freed. */
+/** Formats snapshots for people: one snapshot, the difference of two, and the result of a collection. */
 import type { Difference } from "../../../features/worktree/snapshot/compare.js";
 import type { SnapshotInfo } from "../../../features/worktree/snapshot/descriptor.js";
 import type { Worktrees } from "../../../features/worktree/worktrees.js";

@@ -1,4 +1,7 @@
-/** What the commands on worktrees share: opening, which worktree is meant, whose lock, and progress. */
+/**
+ * Functions that the commands on worktrees share: they open the worktrees, choose the one that is meant, find its lock,
+ * and show progress.
+ */
 import { sep } from "node:path";
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";

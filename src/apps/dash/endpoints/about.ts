@@ -1,4 +1,4 @@
-/** What is looked at, and what there is to see. */
+/** The endpoint `about`: the workspace that the page shows, and the parts that it has (jobs, board, snapshots). */
 import type { Sources } from "../sources.js";
 import type { AboutView } from "../views.js";
 

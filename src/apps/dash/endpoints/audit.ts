@@ -1,4 +1,4 @@
-/** What happened, newest first. */
+/** The endpoint `audit`: the entries of the audit trail, newest first. */
 
 import { invalidArgument } from "../../../base/errors.js";
 import { AUDIT_EVENTS, type AuditFilter } from "../../../lock/audit.js";

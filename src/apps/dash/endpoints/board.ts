@@ -1,4 +1,4 @@
-/** The issues, a column for each state. */
+/** The endpoint `board`: the issues, a column for each state. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { ISSUE_STATES } from "../../../features/board/issue.js";

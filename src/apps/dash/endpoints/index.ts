@@ -1,4 +1,4 @@
-/** What can be looked at: the answers of `/api/NAME`. */
+/** Lists the endpoints of the page: the answers of `/api/NAME`. */
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";
 import { audit } from "./audit.js";

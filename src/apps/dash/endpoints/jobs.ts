@@ -1,4 +1,4 @@
-/** What is done just now, project by project, and the jobs, newest first. */
+/** The endpoint `jobs`: the running and waiting jobs, project by project, and all jobs, newest first. */
 
 import { HoldfastError } from "../../../base/errors.js";
 import { JOB_STATES } from "../../../features/jobs/model.js";

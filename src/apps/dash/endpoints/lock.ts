@@ -1,4 +1,7 @@
-/** One key: who is around it, who waits for whom there, and what happened there lately. */
+/**
+ * The endpoint `lock`: one key with the grants around it, its queue and whom each waiter waits for, and its latest
+ * events.
+ */
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";
 import type { LockView } from "../views.js";

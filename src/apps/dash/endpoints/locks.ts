@@ -1,4 +1,4 @@
-/** What is held, a page at a time, found by text and sorted as asked. */
+/** The endpoint `locks`: the locks that are held, a page at a time, filtered by text and sorted. */
 import { toHeld } from "../../../client/reading/lock-status.js";
 import type { GrantRecord } from "../../../lock/grant.js";
 import { type Key, nodesOf } from "../../../lock/key.js";

@@ -1,4 +1,4 @@
-/** The snapshots, newest first, and where each worktree stands. */
+/** The endpoint `snapshots`: the snapshots, newest first, and the head of each worktree. */
 import { HoldfastError } from "../../../base/errors.js";
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";

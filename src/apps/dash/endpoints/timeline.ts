@@ -1,4 +1,7 @@
-/** Who held what in the last minutes: made of the entries since then, and of what is held now. */
+/**
+ * The endpoint `timeline`: the holders of each key in the last minutes, computed from the audit entries since then and
+ * the grants of now.
+ */
 import { type HeldRecord, toHeld } from "../../../client/reading/lock-status.js";
 import type { AuditEntry } from "../../../lock/audit.js";
 import type { Query } from "../query.js";

@@ -1,4 +1,4 @@
-/** Everybody who stands in line, and whom they wait for. */
+/** The endpoint `waits`: all waiters, and the holders that each waits for. */
 import type { Sources } from "../sources.js";
 import type { WaitsView } from "../views.js";
 

@@ -1,4 +1,7 @@
-/** What a screen reader says when nothing has the focus that would say it: few things, one at a time. */
+/**
+ * Announces messages to a screen reader when the element that would tell them does not have the focus: few messages,
+ * one at a time.
+ */
 import { useEffect, useRef } from "preact/hooks";
 import { createCell, useCell } from "./cell.js";
 

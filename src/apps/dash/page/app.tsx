@@ -1,4 +1,4 @@
-/** The frame: header, tabs, and the view that the address names. */
+/** The frame of the page: header, tabs, and the view that the address names. */
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { AboutView } from "../views.js";

@@ -1,4 +1,4 @@
-/** The board: a column for each state. */
+/** The view of the board: a column of issues for each state. */
 
 import type { BoardView } from "../views.js";
 import { useSearchResult } from "./announce.js";

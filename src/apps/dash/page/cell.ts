@@ -1,4 +1,4 @@
-/** A value that many parts of the page look at. */
+/** A cell: a value that several parts of the page read and watch for changes. */
 import { useEffect, useState } from "preact/hooks";
 
 export interface Cell<T> {

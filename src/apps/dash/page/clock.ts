@@ -1,4 +1,4 @@
-/** The time of the server, which all of the page counts by, and a tick each second while somebody looks. */
+/** The server's time, by which the whole page counts, and a tick each second while the page is visible. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Less than this is the way of the answer, not the clock. */

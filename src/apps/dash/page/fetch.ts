@@ -1,4 +1,4 @@
-/** Asking the server, and what is known of the connection to it. */
+/** Sends requests to the server, and keeps the state of the connection. */
 import type { RefusalView } from "../views.js";
 import { createCell } from "./cell.js";
 import { setServerTime } from "./clock.js";

@@ -1,4 +1,4 @@
-/** Which workspace this is, whether the page is live, and what may be done here. */
+/** The header of the page: the workspace, whether the page is live, and whether actions are allowed. */
 import { useEffect, useRef } from "preact/hooks";
 import type { AboutView } from "../views.js";
 import { announce } from "./announce.js";

@@ -1,6 +1,7 @@
 /**
- * Keeps what is looked at fresh: asks again a second after the answer came, or four times as long as the answer took, so
- * that looking never costs the server more than a fifth of its time. Nothing is asked while the page is hidden.
+ * Keeps the data of a view fresh: requests it again a second after the answer arrived, or four times as long as the
+ * answer took, so that a page never costs the server more than a fifth of its time. Nothing is requested while the page
+ * is hidden.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, connection, Refused } from "./fetch.js";

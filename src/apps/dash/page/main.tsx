@@ -1,4 +1,4 @@
-/** The page of `holdfast dash`. */
+/** The entry of the page of `holdfast dash`: mounts the frame. */
 import { render } from "preact";
 import { App } from "./app.js";
 

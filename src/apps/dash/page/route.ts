@@ -1,4 +1,7 @@
-/** Where in the page one is: `#/locks?text=maps&page=2`. It is in the address, so that back, reload and bookmarks work. */
+/**
+ * The route of the page: the view and its parameters, `#/locks?text=maps&page=2`. It is in the address, so that back,
+ * reload and bookmarks work.
+ */
 import { createCell, useCell } from "./cell.js";
 
 export interface Route {

@@ -1,4 +1,4 @@
-/** Times and spans of time as people read them. Pure. */
+/** Formats times and time spans for people. Pure. */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

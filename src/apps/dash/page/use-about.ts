@@ -1,4 +1,4 @@
-/** What the server says of itself: asked once, and until there is an answer. */
+/** Requests the server's description of itself, once: again only until there is an answer. */
 import { useEffect, useState } from "preact/hooks";
 import type { AboutView } from "../views.js";
 import { ask, connection, Refused } from "./fetch.js";

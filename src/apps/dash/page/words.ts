@@ -1,4 +1,4 @@
-/** Numbers and names as people read them. Pure. */
+/** Formats numbers and names for people. Pure. */
 
 export function number(value: number): string {
   return value.toLocaleString("en-US");

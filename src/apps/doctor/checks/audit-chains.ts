@@ -1,4 +1,4 @@
-/** Every audit chain is as it was written. A broken one is never mended: that would hide who broke it. */
+/** Checks that every audit chain is as it was written. A broken chain is never repaired: a repair would hide its origin. */
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 
 export const auditChains: Check = {

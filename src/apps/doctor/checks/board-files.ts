@@ -1,4 +1,4 @@
-/** The board: files that cannot be read, a change that is not in its files yet, an index that is wrong. */
+/** Checks the board: files that cannot be read, a change that is not in its files yet, an index that is wrong. */
 import { join } from "node:path";
 import { HOME } from "../../../base/home-folder.js";
 import { openHoldfast } from "../../../client/open-holdfast.js";

@@ -1,4 +1,7 @@
-/** A store on a server: it has the functions of this version, and keeps what it has promised. */
+/**
+ * Checks a store on a server: whether it has the functions of this version, and whether the server's settings keep
+ * grants through a crash.
+ */
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 
 export const databaseServer: Check = {

@@ -1,4 +1,4 @@
-/** There is room for a step of the store. Without it nothing is granted, renewed or released. */
+/** Checks that there is room on the disk for a step of the store. Without it nothing is granted, renewed or released. */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { storeMark } from "../../../client/workspace/find-workspace.js";

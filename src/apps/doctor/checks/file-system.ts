@@ -1,4 +1,4 @@
-/** The store lies where only this machine writes. */
+/** Checks that the store lies on a file system to which only this machine writes. */
 import { dirname } from "node:path";
 import { isHoldfastError } from "../../../base/errors.js";
 import { storeMark } from "../../../client/workspace/find-workspace.js";

@@ -1,4 +1,4 @@
-/** The files whose kernel locks guard the store are there, and this user may lock them. */
+/** Checks that the files whose kernel locks guard the store exist, and that this user may lock them. */
 import { accessSync, constants, statSync } from "node:fs";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 

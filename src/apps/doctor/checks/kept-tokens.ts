@@ -1,6 +1,6 @@
 /**
- * Tokens of detached grants that are kept for this user and open nothing. A token is kept before its lock is asked for, and
- * nobody waits longer than a day: only one that is older is certain never to open anything.
+ * Finds tokens of detached grants that are kept for this user and open nothing. A token is kept before its lock is
+ * requested, and a wait lasts a day at most: only an older token is certain never to open anything.
  */
 
 import { isAbandoned } from "../../../client/workspace/detached-grants.js";

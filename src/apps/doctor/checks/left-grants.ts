@@ -1,4 +1,7 @@
-/** Grants whose holder is gone. Whoever wants the key next takes over; until then they stand in lists and reports. */
+/**
+ * Finds grants whose holder is gone. The next requester of the key ends them; until then they stand in lists and
+ * reports.
+ */
 import { recoverable } from "../../../lock/profile.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { lifeIn, treesOf } from "../store-walk.js";

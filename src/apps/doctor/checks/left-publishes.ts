@@ -1,4 +1,4 @@
-/** Publishes that crashed, and what they left on the disk. */
+/** Finds publishes that crashed, and the files that they left on the disk. */
 
 import { settleAll, unfinishedIn } from "../../../features/publish/record/unfinished.js";
 import { forgottenIn } from "../../../features/publish/record/unrecorded-stages.js";

@@ -1,4 +1,7 @@
-/** What crashes and tampering left of worktrees and snapshots. Contents are read by `holdfast verify`, not here. */
+/**
+ * Finds what crashes and tampering left of worktrees and snapshots. `holdfast verify` reads the contents, this check
+ * does not.
+ */
 import { openHoldfast } from "../../../client/open-holdfast.js";
 import { checkSnapshots, type Fault } from "../../../features/worktree/examine.js";
 import { layoutOf } from "../../../features/worktree/layout.js";

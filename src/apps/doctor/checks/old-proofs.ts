@@ -1,6 +1,6 @@
 /**
- * Proofs of life of dead processes that no grant and no ticket names. Dead and unnamed they prove nothing any more: a
- * process makes its proof once, before its first grant, and a dead one makes no more grants.
+ * Finds proofs of life of dead processes that no grant and no ticket names. Dead and unnamed they prove nothing any
+ * more: a process makes its proof once, before its first grant, and a dead one makes no more grants.
  */
 
 import { join } from "node:path";

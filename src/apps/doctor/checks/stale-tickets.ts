@@ -1,4 +1,7 @@
-/** Places in line whose waiter died or gave up. Nobody waits behind them: they count for nothing after two seconds. */
+/**
+ * Finds places in a queue whose waiter died or gave up. They block no other waiter: after two seconds they count for
+ * nothing.
+ */
 import { ticketStands } from "../../../lock/profile.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";

@@ -1,4 +1,4 @@
-/** The store is there, of a version this one knows, and whole. */
+/** Checks that the store exists, has a version that this one knows, and is whole. */
 import { isHoldfastError } from "../../../base/errors.js";
 import type { Check, Diagnosis, Patient } from "../check.js";
 

@@ -1,6 +1,6 @@
 /**
- * Grants that cannot be read. They count as held, for ever, so somebody has to end them; but a process that still lives may
- * be the holder. It is safe only when nobody alive is known to this store.
+ * Finds grants that cannot be read. They count as held for ever, so a person has to end them; but a process that still
+ * lives may be the holder. Ending them is safe only when this store knows of no live process.
  */
 
 import { join } from "node:path";

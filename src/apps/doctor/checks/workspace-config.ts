@@ -1,4 +1,4 @@
-/** The configuration can be read and agrees with what the store has on record. */
+/** Checks that the configuration can be read and agrees with the settings that the store recorded. */
 import { assertAgree } from "../../../lock/settings.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 

@@ -1,4 +1,4 @@
-/** The record: what happened, newest first, and how to find something in it. */
+/** The view of the audit trail: entries, newest first, with a filter. */
 import { useState } from "preact/hooks";
 import type { AuditView } from "../../views.js";
 import { useSearchResult } from "../announce.js";

@@ -1,4 +1,4 @@
-/** Entries of the record, newest first; each opens to all it says. */
+/** A table of audit entries, newest first; each row opens to all fields of its entry. */
 
 import type { AuditView } from "../../views.js";
 import { Badge, type Tone } from "../parts/badge.js";

@@ -1,4 +1,4 @@
-/** All about one job, and what may be done about it. */
+/** The details of one job, and the actions on it. */
 
 import { useState } from "preact/hooks";
 import { Dialog } from "../parts/dialog.js";

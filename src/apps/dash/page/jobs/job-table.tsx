@@ -1,4 +1,4 @@
-/** Jobs, a row each that opens to all about it. */
+/** A table of jobs; each row opens to the details of its job. */
 
 import { serverNow } from "../clock.js";
 import { Badge, type Tone } from "../parts/badge.js";

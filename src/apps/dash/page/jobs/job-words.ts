@@ -1,4 +1,4 @@
-/** Jobs in words. Pure. */
+/** Formats jobs as text. Pure. */
 import type { JobsView } from "../../views.js";
 import { clockTime } from "../time.js";
 

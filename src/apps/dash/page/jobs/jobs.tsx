@@ -1,4 +1,4 @@
-/** What runs, what waits, and all jobs below. */
+/** The view of jobs: the running and the waiting ones by project, and all jobs below. */
 import type { AboutView, JobsView } from "../../views.js";
 import { useLive } from "../live.js";
 import { ViewHeading } from "../parts/heading.js";

@@ -1,4 +1,4 @@
-/** A lane for each project that has something to do. */
+/** A lane for each project that has running or waiting jobs. */
 
 import type { JobsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";

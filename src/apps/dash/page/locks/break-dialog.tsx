@@ -1,4 +1,4 @@
-/** Breaking hits somebody who may be at work: it says whom, and wants a reason in writing. */
+/** The dialog before a lock is broken. The holder may be at work, so the dialog names it and requires a written reason. */
 
 import { useId, useRef, useState } from "preact/hooks";
 import type { LockView } from "../../views.js";

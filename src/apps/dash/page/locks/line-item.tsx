@@ -1,4 +1,4 @@
-/** Somebody in line, and whom they wait for. */
+/** One waiter in the queue of a key, and the holders that it waits for. */
 
 import type { LockView } from "../../views.js";
 import { Key } from "../parts/key.js";

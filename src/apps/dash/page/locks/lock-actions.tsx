@@ -1,4 +1,4 @@
-/** What may be done about a lock, where the page was started with actions. */
+/** The actions on a lock, where the page was started with actions. */
 import { useState } from "preact/hooks";
 import type { LockView } from "../../views.js";
 import { Said } from "../parts/said.js";

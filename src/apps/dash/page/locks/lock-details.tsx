@@ -1,4 +1,4 @@
-/** All about one lock: its record, who is around it, the line, and what happened last. */
+/** The details of one lock: its record, the grants around it, its queue, and its latest events. */
 
 import type { AboutView, LockRow, LockView } from "../../views.js";
 import { EntryTable } from "../audit/entry-table.js";

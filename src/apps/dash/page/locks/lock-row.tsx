@@ -1,4 +1,4 @@
-/** One lock in the table, and below it its details. */
+/** The row of one lock in the table, and its details below. */
 
 import type { AboutView, LockRow as Row } from "../../views.js";
 import { Badge } from "../parts/badge.js";

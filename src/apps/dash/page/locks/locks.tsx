@@ -1,4 +1,4 @@
-/** What is held, and for how long still. */
+/** The view of locks: the keys that are held, and how long each lease still lasts. */
 
 import type { AboutView, LockSort, LocksView, LockRow as Row } from "../../views.js";
 import { useSearchResult } from "../announce.js";

@@ -1,4 +1,7 @@
-/** The row below a row with its details. A cell must span the columns that are there: on a narrow screen some are not. */
+/**
+ * A table row with the details of the row above. Its cell spans the columns that are visible: on a narrow screen some
+ * are not.
+ */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 

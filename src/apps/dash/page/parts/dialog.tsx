@@ -1,4 +1,7 @@
-/** A question that must be answered before anything else: the browser keeps the focus inside and gives it back. */
+/**
+ * A modal dialog, which must be answered before anything else: the browser keeps the focus inside and gives it back
+ * afterwards.
+ */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 

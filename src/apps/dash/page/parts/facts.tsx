@@ -1,4 +1,4 @@
-/** Names and what stands for each. */
+/** A list of names, each with its value. */
 import type { ComponentChildren } from "preact";
 
 export type Fact = readonly [name: string, value: ComponentChildren];

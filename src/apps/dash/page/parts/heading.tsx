@@ -1,4 +1,4 @@
-/** The heading of a view, which gets the focus when one goes there, with a line of numbers beside it. */
+/** The heading of a view, with a line of numbers beside it. It gets the focus when the user goes to the view. */
 import type { ComponentChildren } from "preact";
 
 export const VIEW_TITLE = "view-title";

@@ -1,4 +1,4 @@
-/** The heads of a table's columns: a title each, and the classes of its column where it has some. */
+/** The header row of a table: a title for each column, and the column's classes where it has some. */
 export function Heads({ columns }: { readonly columns: readonly (readonly [title: string, classes?: string])[] }) {
   return (
     <thead>

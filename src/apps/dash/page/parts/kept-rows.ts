@@ -1,4 +1,7 @@
-/** Rows that somebody has opened stay where they were when they are no longer in the answer, until they are closed. Pure. */
+/**
+ * Keeps the rows that the user has opened in their place when they are no longer in the answer, until they are closed.
+ * Pure.
+ */
 
 export interface KeptRow<T> {
   readonly id: string;

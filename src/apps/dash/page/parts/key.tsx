@@ -1,4 +1,4 @@
-/** A key, an owner or another name of the machine's. A long one is broken where its parts end. */
+/** A key, an owner or another machine-made name. A long one breaks at the end of its parts. */
 import { Fragment } from "preact";
 
 export function Key({ children }: { readonly children: string }) {

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show, or not yet, or not what was asked for. */
+/** The messages of a view that has nothing to show, is still loading, or was refused. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Refused } from "../fetch.js";

@@ -1,4 +1,4 @@
-/** Opens the details of a row. */
+/** The button that opens the details of a row. */
 import type { ComponentChildren } from "preact";
 
 export function Opener(props: {

@@ -1,4 +1,4 @@
-/** The way through pages, as links: so each page has an address. */
+/** Links to the previous and the next page of a list, so that each page has an address. */
 import { hrefWith } from "../route.js";
 import { number } from "../words.js";
 

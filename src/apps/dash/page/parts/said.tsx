@@ -1,4 +1,4 @@
-/** How an action went; a screen reader is told by the announcer. */
+/** The result of an action, as text. A screen reader gets it from the announcer. */
 import type { Action } from "./use-action.js";
 
 export function Said({ said }: Pick<Action, "said">) {

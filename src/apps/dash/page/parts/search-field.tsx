@@ -1,4 +1,4 @@
-/** A field to search in. What somebody types stays, whatever comes in from elsewhere meanwhile. */
+/** A search field. The text that the user types stays when new data arrives in the meantime. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { useRoute, viewNow } from "../route.js";
 

@@ -1,4 +1,4 @@
-/** One of a few. */
+/** A field to select one of a few choices. */
 import { useId } from "preact/hooks";
 
 export interface Choice {

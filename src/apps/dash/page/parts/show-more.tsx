@@ -1,4 +1,4 @@
-/** Long lists are drawn a part at a time. */
+/** Draws long lists a part at a time, with a button for more. */
 import { useState } from "preact/hooks";
 import { number } from "../words.js";
 

@@ -1,4 +1,4 @@
-/** Times that go on by themselves. */
+/** Times and time spans that count on by themselves. */
 import { serverNow, useTick } from "../clock.js";
 import { clockTime, fullTime, leaseLeft, secondsSince, span } from "../time.js";
 

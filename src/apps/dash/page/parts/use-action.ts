@@ -1,4 +1,4 @@
-/** Doing something at the server, and telling how it went. */
+/** Runs an action on the server, and reports its result. */
 import { useRef, useState } from "preact/hooks";
 import type { DoneView } from "../../views.js";
 import { announce } from "../announce.js";

@@ -1,4 +1,4 @@
-/** Which rows of a list are open, and the list with those that would have vanished under the reader. */
+/** Keeps which rows of a list are open, and returns the list with the open rows that are no longer in the answer. */
 import { useMemo, useRef, useState } from "preact/hooks";
 import { type KeptRow, keepRows } from "./kept-rows.js";
 

@@ -1,4 +1,4 @@
-/** What somebody in line wants: `it (write), path/src/db (read)`. */
+/** The locks that a waiter requests: `it (write), path/src/db (read)`. */
 import type { WaitsView } from "../../views.js";
 import { Key } from "./key.js";
 

@@ -1,4 +1,4 @@
-/** The snapshots there are, newest first. */
+/** The table of snapshots, newest first. */
 
 import type { SnapshotsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";

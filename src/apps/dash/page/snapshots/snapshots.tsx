@@ -1,4 +1,4 @@
-/** Where each worktree stands, and the snapshots there are. */
+/** The view of snapshots: the worktrees with their heads, and all snapshots. */
 
 import type { SnapshotsView } from "../../views.js";
 import { useLive } from "../live.js";

@@ -1,4 +1,4 @@
-/** Where each worktree stands. */
+/** The list of worktrees, each with the snapshot that it stands on. */
 import type { SnapshotsView } from "../../views.js";
 import { Key } from "../parts/key.js";
 

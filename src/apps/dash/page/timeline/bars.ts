@@ -1,7 +1,7 @@
 /**
- * Holds as bars over a span of time. Pure. Holds at the same time, as of readers, lie in lanes. Holds too short to be told
- * apart are one bar for all of them: which belong together goes by the clock and not by the window, so that bars stay
- * the same while the window moves on.
+ * Converts holds to bars over a time span. Pure. Holds at the same time, as of readers, lie in separate lanes. Holds
+ * that are too short to be distinguished are one bar together; the clock and not the window decides which holds belong
+ * together, so bars stay the same while the window moves on.
  */
 import type { HoldEnd, HoldSpan } from "../../views.js";
 

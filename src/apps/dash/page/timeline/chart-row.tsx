@@ -1,4 +1,4 @@
-/** The holds of one key. One stop of the Tab key a row; the arrows go along it. */
+/** The holds of one key as a row of bars. Each row is one stop of the Tab key; the arrow keys move along it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TimelineView } from "../../views.js";
 import { Key } from "../parts/key.js";

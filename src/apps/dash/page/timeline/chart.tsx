@@ -1,4 +1,4 @@
-/** A row for each key, over one axis of time. */
+/** The timeline as a chart: a row for each key, over one time axis. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { TimelineView } from "../../views.js";
 import { ShowMore, useLimit } from "../parts/show-more.js";

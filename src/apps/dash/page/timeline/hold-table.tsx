@@ -1,4 +1,4 @@
-/** The same as a table. */
+/** The timeline as a table, with the same content as the chart. */
 
 import type { TimelineView } from "../../views.js";
 import { Heads } from "../parts/heads.js";

@@ -1,4 +1,4 @@
-/** Holds in words. */
+/** Formats holds as text. */
 import type { HoldEnd, HoldSpan } from "../../views.js";
 import { serverNow } from "../clock.js";
 import { clockTime, span as spanText } from "../time.js";

@@ -1,4 +1,4 @@
-/** What the bars look like, by how the hold ended. */
+/** The legend of the bars: which look stands for which end of a hold. */
 import { ENDS, MARKS, MEANINGS } from "./hold-words.js";
 
 export function Legend() {

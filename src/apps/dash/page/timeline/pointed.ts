@@ -1,4 +1,4 @@
-/** The bar that somebody reads about: what is said of it goes on being true while it goes on. */
+/** Writes the text about the bar that the user points at, and keeps it true while the hold goes on. */
 import type { HoldSpan, TimelineView } from "../../views.js";
 import type { Holds } from "./bars.js";
 import { holdsText } from "./hold-words.js";

@@ -1,4 +1,4 @@
-/** Who held what in the last minutes. */
+/** The view of the timeline: the holders of each key in the last minutes. */
 import { useState } from "preact/hooks";
 import type { TimelineView } from "../../views.js";
 import { useSearchResult } from "../announce.js";

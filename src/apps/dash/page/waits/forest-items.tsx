@@ -1,4 +1,4 @@
-/** The items of the trees: nested lists that also read well aloud. */
+/** The items of the trees of waiters: nested lists that a screen reader also reads well. */
 import { Key } from "../parts/key.js";
 import { Lease, Since } from "../parts/times.js";
 import { Wants } from "../parts/wants.js";

@@ -1,7 +1,8 @@
 /**
- * Who waits for whom, as trees. Pure. A holder stands at a root, below it those who wait for it, and below each of them what
- * it holds itself and who waits for that. Everybody stands in one place: a waiter that several hold up is below the first
- * of them and only named at the others. Holders that are held up themselves are roots only where they wait in a circle.
+ * Arranges waiters and holders as trees. Pure. A holder stands at a root, below it those that wait for it, and below
+ * each of them what it holds itself and the waiters for that. Each stands in one place: a waiter that several holders
+ * block is below the first of them and only named at the others. Holders that are blocked themselves are roots only
+ * where they wait in a cycle.
  */
 import type { WaitsView } from "../../views.js";
 

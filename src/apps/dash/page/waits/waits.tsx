@@ -1,4 +1,4 @@
-/** Who waits for whom. */
+/** The view of waits: the waiters and the holders that they wait for, as trees. */
 import { useMemo } from "preact/hooks";
 import type { WaitsView } from "../../views.js";
 import { useLive } from "../live.js";

@@ -1,3 +1,4 @@
+/** `holdfast/deliverable`: locks of folders, kept in the folders themselves, without a store. */
 export {
   type Deliverable,
   type DeliverableOptions,

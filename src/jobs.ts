@@ -1,4 +1,4 @@
-/** Jobs with exact caps, fair between projects, fenced to the end: `holdfast/jobs`. */
+/** `holdfast/jobs`: jobs with exact caps, fair between projects and fenced to the end. */
 
 export type { Sql } from "./client/kernel.js";
 export type { BorrowedLease } from "./client/lease/borrowed-lease.js";

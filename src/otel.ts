@@ -1,2 +1,2 @@
-/** `holdfast/otel`: metrics and spans of OpenTelemetry, made from the events of the library. */
+/** `holdfast/otel`: turns the events of the library into metrics and spans of OpenTelemetry. */
 export { type InstrumentOptions, instrument } from "./features/otel/instrument.js";

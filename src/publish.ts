@@ -1,4 +1,4 @@
-/** `holdfast/publish`: folders that change as one, under a lock, with a record of what was published. */
+/** `holdfast/publish`: replaces a folder in one step, under a lock, and keeps a record of what was published. */
 
 export type { PublishOptions, PublishProgress, PublishResult } from "./features/publish/options.js";
 export { publish } from "./features/publish/protocol.js";

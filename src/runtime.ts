@@ -1,4 +1,4 @@
-/** `holdfast/runtime`: locks held by a name, which a restarted program takes up again. */
+/** `holdfast/runtime`: locks held by a name, which a restarted program resumes. */
 export {
   createRuntimeLeases,
   type RuntimeLease,

@@ -1,3 +1,4 @@
+/** `holdfast/worktree`: worktrees, snapshots of them, and restoring. */
 export type { Collected } from "./features/worktree/collect/gc.js";
 export type { Fault } from "./features/worktree/examine.js";
 export { openWorktrees } from "./features/worktree/open-worktrees.js";

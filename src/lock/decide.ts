@@ -8,7 +8,7 @@
  *
  * Why nobody deadlocks: a request that presents nothing held waits without holding. One that does present something
  * waits only while every node where a holder blocks it sorts after every node its client holds, and it waits for holders
- * only, never behind the line. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
+ * only, never behind the queue. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
  * refused at once with `E_LOCK_ORDER`.
  */
 import type { ErrorCode } from "../base/errors.js";

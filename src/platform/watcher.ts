@@ -5,7 +5,7 @@
  *
  *   expect MARK      a command may be started from now on, with this in its environment
  *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker says it
- *                    again with every beat that gets through
+ *                    again with every heartbeat that gets through
  *   met MARK         it was told of, or could not be started
  *   drop PID         it has ended
  *

@@ -2,7 +2,7 @@
  * The table of leases in shared memory between the main thread and the renewer thread: writing a slot costs a fraction
  * of a message, and the other thread sees it at once, even if the main thread is busy from the next instruction on.
  *
- * A slot belongs to the main thread while FREE and to both while KEPT: the main thread frees it, the heart thread notes
+ * A slot belongs to the main thread while FREE and to both while KEPT: the main thread frees it, the renewer thread notes
  * renewals in it and may turn it LOST. The generation tells a slot's leases apart.
  */
 

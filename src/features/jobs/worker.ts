@@ -4,8 +4,8 @@
  * outside it looks like a worker that hangs. Work that blocks belongs into a module, which has a process of its own, or
  * into a command.
  *
- * What a crash leaves: slots that nobody beats. The next turn of any worker takes them back when their lease is over. A
- * worker whose beats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
+ * What a crash leaves: slots without a heartbeat. The next turn of any worker takes them back when their lease is over. A
+ * worker whose heartbeats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
  */
 import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../../base/duration.js";

@@ -3,9 +3,9 @@
  * Between one holder and the next there is then no moment without a holder, and the next one needs no step of its own
  * to come in: woken, it looks whether it holds the key.
  *
- * The waiter may never hear of it. Each way it comes back to the line:
+ * The waiter may never hear of it. Each way it comes back to the queue:
  *   its wake-up was lost             it looks with every poll
- *   it gave up at the same moment    it leaves the line, looks, and releases
+ *   it gave up at the same moment    it leaves the queue, looks, and releases
  *   it died                          its proof of life says so, as that of any holder
  *   it is stopped, or hangs          the first lease is short (`FIRST_LEASE_MS`), and the grant is recoverable after it;
  *                                    a waiter that comes back later asks again, and an expired grant of its own is taken

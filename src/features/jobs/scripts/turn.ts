@@ -2,7 +2,7 @@
  * A turn: some housekeeping, then as many starts as the worker has room for. Each start costs the same however many
  * jobs and projects wait: the ready flow with the least served time, its first job, its locks without waiting, a slot.
  *
- * A crash before the commit leaves nothing of a turn. After it, slots that nobody beats for: some later turn takes them
+ * A crash before the commit leaves nothing of a turn. After it, slots without a heartbeat: a later turn takes them
  * back when their lease is over.
  */
 import { randomUUID } from "node:crypto";

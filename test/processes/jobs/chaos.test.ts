@@ -3,7 +3,7 @@ import { type Fault, survive } from "../../fixtures/jobs/chaos.fixture.js";
 
 /** What happens to children is the same on both; the soak run does everything on both. */
 const FAULTS: Readonly<Record<"sqlite" | "postgres", readonly Fault[]>> = {
-  sqlite: ["worker killed", "worker frozen", "children killed", "children frozen", "keepers killed", "cap lowered"],
+  sqlite: ["worker killed", "worker frozen", "children killed", "children frozen", "watchers killed", "cap lowered"],
   postgres: ["worker killed", "cap lowered", "database crashed"],
 };
 

@@ -104,7 +104,7 @@ export class RunInHand {
       return child;
     },
     over: (pid, killedBy) => {
-      // That was the keeper.
+      // That was the watcher.
       if (killedBy === "SIGKILL" && this.isLapsed) this.ended.abort(this.#loss());
       this.#isOver = true;
       this.#group = undefined;

@@ -9,7 +9,7 @@
  *   6. The locks are released. The exit code is the command's.
  *
  * A lease that is lost at 4 or 5 ends everything, SIGTERM first and SIGKILL half a margin later: the lease counts as lost
- * that margin before anybody else may come in, see lease/trust.ts. Then the loss decides the exit code.
+ * that margin before anybody else may come in, see client/lease/trust.ts. Then the loss decides the exit code.
  *
  * When the runner is killed:
  *

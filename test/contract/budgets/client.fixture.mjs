@@ -1,5 +1,5 @@
 // Does what the budgets are about, one operation after the other, in a process of its own: STORE FOLDER, where STORE is a URL
-// and FOLDER takes what is published. At the end it prints what budget-counter.mjs counted in each, where that was loaded.
+// and FOLDER takes what is published. At the end it prints what counter.fixture.mjs counted in each, where that was loaded.
 //
 // Each operation stands between two marks that a tracer sees as system calls, and a parent process as messages, which it
 // answers: so it has read its own counts before the operation goes on.

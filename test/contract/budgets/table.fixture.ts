@@ -2,7 +2,7 @@
  * Budgets: what an operation costs, in counts that no load of the machine changes. Each count is exact, so that a change of it
  * is seen in the commit that makes it: a rise has to be explained there, a fall has to be recorded, or it would not last.
  *
- * The operations on stores are those of `fixtures/budget-client.mjs`, in its order. `first` is the first of its kind in a new
+ * The operations on stores are those of `client.fixture.mjs`, in its order. `first` is the first of its kind in a new
  * store. A commit and a release follow an acquire of one key; a publish puts one file in place, under a lease that is in hand.
  */
 import { expect } from "vitest";
@@ -79,7 +79,9 @@ export function expectBudgets(
     return wrong.length === 0 ? [] : [...lines, ...(details[operation] ?? "").split("\n")];
   });
   if (complaints.length > 0)
-    throw new Error(`budgets of ${group}, recorded in test/contract/budgets/table.ts:\n${complaints.join("\n")}`);
+    throw new Error(
+      `budgets of ${group}, recorded in test/contract/budgets/table.fixture.ts:\n${complaints.join("\n")}`,
+    );
 }
 
 function complaint(what: string, expected = 0, found = 0): string {

@@ -5,6 +5,7 @@
 
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { sleep } from "../base/sleep.js";
+import { jittered } from "../platform/jitter.js";
 import { checkOptions, parseSignal } from "./options.js";
 
 export interface RetryOptions {
@@ -25,14 +26,15 @@ const MOST_ATTEMPTS = 100;
  */
 export async function retry<T>(operation: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
   checkOptions(options);
+  const env = process.env;
   const attempts = bounded(
     "attempts",
-    options.attempts ?? fromEnvironment("HOLDFAST_RETRY_MAX_ATTEMPTS", 3),
+    options.attempts ?? fromEnvironment(env, "HOLDFAST_RETRY_MAX_ATTEMPTS", 3),
     MOST_ATTEMPTS,
   );
   const initialMs = bounded(
     "initialDelayMs",
-    options.initialDelayMs ?? fromEnvironment("HOLDFAST_RETRY_INITIAL_DELAY_MS", 50),
+    options.initialDelayMs ?? fromEnvironment(env, "HOLDFAST_RETRY_INITIAL_DELAY_MS", 50),
     LONGEST_DELAY_MS,
   );
   const signal = parseSignal(options.signal);
@@ -46,7 +48,7 @@ export async function retry<T>(operation: (attempt: number) => Promise<T>, optio
           cause: error,
           details: { ...error.details, attempts: attempt, last_code: error.code },
         });
-      await sleep(Math.random() * Math.min(LONGEST_DELAY_MS, initialMs * FACTOR ** (attempt - 1)), signal);
+      await sleep(jittered(0, Math.min(LONGEST_DELAY_MS, initialMs * FACTOR ** (attempt - 1))), signal);
     }
   }
 }
@@ -57,8 +59,8 @@ function bounded(field: string, value: number, atMost: number): number {
   return value;
 }
 
-function fromEnvironment(name: string, fallback: number): number {
-  const text = process.env[name];
+function fromEnvironment(env: NodeJS.ProcessEnv, name: string, fallback: number): number {
+  const text = env[name];
   if (text === undefined || text === "") return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)

@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { HoldfastError, ioError } from "../base/errors.js";
 import { sleep } from "../base/sleep.js";
+import { jittered } from "../platform/jitter.js";
 import { tryLockExclusive, unlock } from "../platform/kernel-lock.js";
 import { type FolderNames, KnownName } from "./folder-names.js";
 
@@ -173,7 +174,7 @@ async function tryUntilInside(guards: readonly Guard[], name: string, giveUpAfte
   let turnSince = startedAt;
   for (let round = 0; ; round += 1) {
     const isImpatient = performance.now() - startedAt > IMPATIENT_AFTER_MS;
-    await sleep(Math.random() * Math.min(isImpatient ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS, 2 ** round));
+    await sleep(jittered(0, Math.min(isImpatient ? IMPATIENT_PAUSE_MS : LONGEST_PAUSE_MS, 2 ** round)));
     if (tryEnterAll(guards)) return;
     const now = performance.now();
     const turnNow = turnOf(guards);

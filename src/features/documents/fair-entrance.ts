@@ -17,6 +17,7 @@ import { setImmediate } from "node:timers/promises";
 import { HoldfastError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import { type Guard, openGuard } from "../../files/guard.js";
+import { jittered } from "../../platform/jitter.js";
 
 const TURN_MS = 50;
 const SPINS = 20;
@@ -41,7 +42,7 @@ export class Entrance {
     while (!this.#line.tryEnter()) {
       if (waited() > IMPATIENT_AFTER_MS && this.#try()) return this.#begin();
       if (waited() > GIVE_UP_AFTER_MS) throw stuck();
-      await sleep(Math.random() * (waited() > 200 ? 2 : 8));
+      await sleep(jittered(0, waited() > 200 ? 2 : 8));
     }
     try {
       for (let round = 0; !this.#try(); round += 1) {

@@ -21,6 +21,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { jittered } from "../../platform/jitter.js";
 import { tryLockExclusive, tryLockShared, unlock } from "../../platform/kernel-lock.js";
 
 const DEFAULT_TIMEOUT_MS = 5_000;
@@ -74,7 +75,7 @@ export interface FileLocker extends Disposable, AsyncDisposable {
 /** Opens `dir` (created when missing) for locking. Throws `E_IO`, and `E_CONFIG` on a bad `HOLDFAST_LOCK_TIMEOUT`. */
 export async function openFileLocker(dir: string, options: FileLockerOptions = {}): Promise<FileLocker> {
   if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "must be a path");
-  const timeoutMs = checkTimeout(options.timeoutMs ?? timeoutFromEnvironment());
+  const timeoutMs = checkTimeout(options.timeoutMs ?? timeoutFromEnvironment(process.env));
   const folder = resolve(dir);
   try {
     await mkdir(folder, { recursive: true });
@@ -147,8 +148,8 @@ class KernelFileLocker implements FileLocker {
         const leftMs = deadline - performance.now();
         if (leftMs <= 0) throw timedOut(name, mode, file.path, limitMs);
         // Jitter keeps waiters that started together from trying together. An abort only cuts the pause short here.
-        const jittered = pauseMs * (0.5 + Math.random() / 2);
-        await sleep(Math.min(jittered, leftMs), undefined, signal === undefined ? {} : { signal }).catch(() => {});
+        const jitteredMs = jittered(pauseMs / 2, pauseMs);
+        await sleep(Math.min(jitteredMs, leftMs), undefined, signal === undefined ? {} : { signal }).catch(() => {});
         signal?.throwIfAborted();
         this.#assertOpen();
       }
@@ -261,8 +262,8 @@ function checkTimeout(timeoutMs: number): number {
   throw invalidArgument("timeoutMs", `must be a number from 0 to ${MAX_TIMEOUT_MS}, not ${String(timeoutMs)}`);
 }
 
-function timeoutFromEnvironment(): number {
-  const text = process.env.HOLDFAST_LOCK_TIMEOUT;
+function timeoutFromEnvironment(env: NodeJS.ProcessEnv): number {
+  const text = env.HOLDFAST_LOCK_TIMEOUT;
   if (text === undefined || text === "") return DEFAULT_TIMEOUT_MS;
   const timeoutMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : Number.NaN;
   if (timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;

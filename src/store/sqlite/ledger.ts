@@ -11,6 +11,7 @@ import type { Grant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
+import { jittered } from "../../platform/jitter.js";
 import type { CallerRows, Ledger, LedgerRecords, Outcome, Scripting } from "../ledger.js";
 import type { Database } from "./connection/database.js";
 import { WalSync } from "./connection/wal-sync.js";
@@ -95,7 +96,7 @@ export class SqliteLedger implements Ledger {
       } finally {
         this.#turnstile.leave();
       }
-      await sleep(Math.random() * LONGEST_PAUSE_MS);
+      await sleep(jittered(0, LONGEST_PAUSE_MS));
       busyMs += performance.now() - enteredAt;
       if (busyMs > GIVE_UP_AFTER_MS) throw stuck(this.#database.path);
     }

@@ -9,6 +9,7 @@
 import pg from "pg";
 import { sleep } from "../../../base/sleep.js";
 import { withoutPassword } from "../../../base/without-password.js";
+import { jittered } from "../../../platform/jitter.js";
 import type { SqlRow } from "../../contract.js";
 import { hasPoolerInBetween } from "../pooler.js";
 import { beginWith } from "./begin-with.js";
@@ -93,7 +94,7 @@ export function connect(url: string): Connection {
       } catch (error) {
         if (!isLostConnection(error) || performance.now() - startedAt > TRY_AGAIN_MS)
           throw toHoldfastError(asBusy(error), where);
-        await sleep(pauseMs * (0.5 + Math.random()));
+        await sleep(jittered(0.5 * pauseMs, 1.5 * pauseMs));
       }
     }
   }

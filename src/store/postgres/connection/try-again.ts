@@ -2,6 +2,7 @@
 
 import { isHoldfastError } from "../../../base/errors.js";
 import { sleep } from "../../../base/sleep.js";
+import { jittered } from "../../../platform/jitter.js";
 
 const TRY_AGAIN_MS = 4_000;
 const FIRST_PAUSE_MS = 20;
@@ -16,6 +17,6 @@ export async function tryAgain<T>(work: () => Promise<T>, forMs = TRY_AGAIN_MS):
       // mutant: job-deadlock: isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE"); → isUndone = false;
       const isUndone = isHoldfastError(error, "E_STORE_UNAVAILABLE");
       if (!isUndone || performance.now() - startedAt > forMs) throw error;
-      await sleep(pauseMs * (0.5 + Math.random()));
+      await sleep(jittered(0.5 * pauseMs, 1.5 * pauseMs));
     }
 }

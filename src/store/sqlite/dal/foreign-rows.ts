@@ -17,6 +17,7 @@ import { sleep } from "../../../base/sleep.js";
 import { syncFolder } from "../../../files/durable-file.js";
 import { ancestorsOf, type Key } from "../../../lock/key.js";
 import { assertLocalFileSystem } from "../../../platform/file-system.js";
+import { jittered } from "../../../platform/jitter.js";
 import type { ForeignRows } from "../../contract.js";
 import { runAtOnce } from "../../run-at-once.js";
 import { Database } from "../connection/database.js";
@@ -119,7 +120,7 @@ async function inTransaction<T>(database: Database, body: () => T): Promise<T> {
   for (const startedAt = performance.now(); !database.tryBegin(); ) {
     if (performance.now() - startedAt > GIVE_UP_AFTER_MS)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${database.path} locked for 5 s`);
-    await sleep(Math.random() * PAUSE_MS);
+    await sleep(jittered(0, PAUSE_MS));
     if (!database.isOpen) throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} was closed`);
   }
   try {

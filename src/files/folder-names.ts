@@ -4,6 +4,7 @@
  * one would not show, so a folder that changed a moment ago counts as changing.
  */
 import { statSync } from "node:fs";
+import { ageOfFile } from "../platform/clock.js";
 
 /** Longer than any system's tick. */
 const TICK_MS = 15;
@@ -66,5 +67,5 @@ export class KnownName {
 
 /** Never where the file system counts in whole seconds. */
 function isSettled(changedAt: number): boolean {
-  return changedAt % 1_000 !== 0 && Date.now() - changedAt > TICK_MS;
+  return changedAt % 1_000 !== 0 && ageOfFile(changedAt) > TICK_MS;
 }

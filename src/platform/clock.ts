@@ -23,6 +23,14 @@ const DRIFT_MS = 20;
 const PROMPT_MS = 5;
 const LOOKS = 1_000;
 
+/**
+ * Returns how long ago the system stamped a file, by the wall clock, with which it stamps files. Below zero when that
+ * clock was set back since.
+ */
+export function ageOfFile(stampedMs: number): number {
+  return Date.now() - stampedMs;
+}
+
 function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -87,7 +87,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<void> {
 
 /** Commands that the agent gives in its shell are then given in the run's name. */
 function begin(owner: string, processes: RunProcesses, env: NodeJS.ProcessEnv): void {
-  processes.sweep(Date.now());
+  processes.sweep();
   if (env.CLAUDE_ENV_FILE) appendFileSync(env.CLAUDE_ENV_FILE, `export HOLDFAST_OWNER='${owner}'\n`);
 }
 

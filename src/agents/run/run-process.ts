@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { digest, stateFolder } from "../../client/workspace/token-files.js";
 import { removeQuietly } from "../../files/durable-file.js";
 import { ancestorsOfThis, type ProcessMark } from "../../platform/ancestors.js";
+import { ageOfFile } from "../../platform/clock.js";
 import { pidNamespace } from "../../platform/machine.js";
 import { namesIn } from "../../platform/names-in.js";
 import { isFields } from "../hooks/fields.js";
@@ -54,11 +55,11 @@ export class RunProcesses {
   }
 
   /** Takes away what runs have left that ended without a word, a week ago. */
-  sweep(nowMs: number): void {
+  sweep(): void {
     for (const name of namesIn(this.#dir)) {
       const path = join(this.#dir, name);
       const told = statSync(path, { throwIfNoEntry: false });
-      if (told !== undefined && nowMs - told.mtimeMs > FORGOTTEN_AFTER_MS) removeQuietly(path);
+      if (told !== undefined && ageOfFile(told.mtimeMs) > FORGOTTEN_AFTER_MS) removeQuietly(path);
     }
   }
 

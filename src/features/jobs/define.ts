@@ -96,6 +96,7 @@ export function parseNewJob(
   options: EnqueueOptions,
   of: KindOptions,
   profileOf: (resource: string) => Profile,
+  nowMs: number,
 ): NewJob {
   const locks = options.locks ?? (typeof of.locks === "function" ? of.locks(payload) : of.locks) ?? [];
   const timeout = options.timeout ?? of.timeout;
@@ -114,7 +115,7 @@ export function parseNewJob(
     timeout_ms: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
     lock_wait_ms: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
     ...parseStart(options),
-    ...parseCron(options),
+    ...parseCron(options, nowMs),
   };
 }
 
@@ -149,7 +150,7 @@ function parseStart({ at, delay }: EnqueueOptions): Pick<NewJob, "run_at_ms" | "
   };
 }
 
-function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "time_zone"> {
+function parseCron({ cron, timeZone }: EnqueueOptions, nowMs: number): Pick<NewJob, "cron" | "time_zone"> {
   if (cron === undefined) {
     if (timeZone !== undefined) throw invalidArgument("timeZone", "is for cron");
     return { cron: null, time_zone: null };
@@ -161,7 +162,7 @@ function parseCron({ cron, timeZone }: EnqueueOptions): Pick<NewJob, "cron" | "t
   } catch {
     throw invalidArgument("timeZone", `${JSON.stringify(zone)} is no time zone such as Europe/Berlin`);
   }
-  nextTime(cron, zone, Date.now());
+  nextTime(cron, zone, nowMs);
   return { cron, time_zone: zone };
 }
 

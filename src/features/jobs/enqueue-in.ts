@@ -18,9 +18,9 @@ export interface PostgresClient {
 const UNIQUE = `SELECT job FROM jobs WHERE unique_key = ?1 AND state IN ('scheduled', 'ready', 'waiting', 'running')`;
 
 /** `E_INVALID_ARGUMENT`. The number of the job; of the one that is there already when its unique key is in use. */
-export function addIn(sql: Sql | PostgresClient, job: NewJob): number | Promise<number> {
+export function addIn(sql: Sql | PostgresClient, job: NewJob, nowMs: number): number | Promise<number> {
   if (job.cron !== null) throw invalidArgument("cron", "a schedule is added by itself, not in a transaction");
-  const row = { ...rowOf(job, Date.now()), flow: 0, state: "scheduled" } as const;
+  const row = { ...rowOf(job, nowMs), flow: 0, state: "scheduled" } as const;
   if (!("answersAtOnce" in sql) || !sql.answersAtOnce) return onServer(sql, job, row);
   if (!sql.isOfStore) throw invalidArgument("sql", "is of another file: jobs are added with rows in the store's own");
   const there = job.unique_key === null ? undefined : sql.ours(UNIQUE, [job.unique_key])[0];

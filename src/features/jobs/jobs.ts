@@ -92,14 +92,17 @@ export class Jobs {
     payload: unknown,
     options: EnqueueOptions,
   ): number | Promise<number> {
-    return addIn(sql, this.#parsed(kind, payload, options));
+    return addIn(sql, this.#parsed(kind, payload, options), this.#nowMs);
   }
 
   #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
     const { settings } = this.#kernel;
-    return parseNewJob(kind, payload, options, this.#kinds.get(kind)?.options ?? {}, (key) =>
-      profileOf(parseKey(key), settings),
-    );
+    const of = this.#kinds.get(kind)?.options ?? {};
+    return parseNewJob(kind, payload, options, of, (key) => profileOf(parseKey(key), settings), this.#nowMs);
+  }
+
+  get #nowMs(): number {
+    return this.#kernel.clock().wallMs;
   }
 
   /** `E_NOT_FOUND`. */

@@ -24,6 +24,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Events } from "../../client/events.js";
+import { type Clock, createSystemClock } from "../../platform/clock.js";
 
 export interface InstrumentOptions {
   /** Default: the global one. */
@@ -43,7 +44,7 @@ export function instrument(options: InstrumentOptions = {}): Disposable {
   const meter = (options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE);
   const tracer =
     options.spans === false ? null : (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE);
-  const handlers = createHandlers(meter, tracer);
+  const handlers = createHandlers(meter, tracer, createSystemClock());
   const subscriptions = Object.entries(handlers).map(([name, handle]) => {
     const listener = (event: unknown): void => (handle as (event: unknown) => void)(event);
     subscribe(`holdfast:${name}`, listener);
@@ -56,7 +57,12 @@ export function instrument(options: InstrumentOptions = {}): Disposable {
   };
 }
 
-function createHandlers(meter: Meter, tracer: Tracer | null): Handlers {
+function createHandlers(meter: Meter, tracer: Tracer | null, clock: Clock): Handlers {
+  const endedSpan = (name: string, lastedMs: number, attributes: Attributes): void => {
+    if (tracer === null) return;
+    const endTime = clock().wallMs;
+    tracer.startSpan(name, { startTime: endTime - lastedMs, attributes }).end(endTime);
+  };
   const wait = meter.createHistogram("holdfast.lock.wait", { unit: "ms", description: "Time in line of an acquire." });
   const hold = meter.createHistogram("holdfast.lock.hold", {
     unit: "ms",
@@ -70,11 +76,11 @@ function createHandlers(meter: Meter, tracer: Tracer | null): Handlers {
   return {
     acquired({ resources, mode, owner, waitedMs }) {
       wait.record(waitedMs, { ...ownerKind(owner), "holdfast.mode": mode });
-      if (waitedMs > 0) endedSpan(tracer, "holdfast.wait", waitedMs, spanAttributes(resources, owner, mode));
+      if (waitedMs > 0) endedSpan("holdfast.wait", waitedMs, spanAttributes(resources, owner, mode));
     },
     released({ resources, mode, owner, heldMs }) {
       hold.record(heldMs, { ...ownerKind(owner), "holdfast.mode": mode });
-      endedSpan(tracer, "holdfast.hold", heldMs, spanAttributes(resources, owner, mode));
+      endedSpan("holdfast.hold", heldMs, spanAttributes(resources, owner, mode));
     },
     refused({ owner, code, queueLength }) {
       refused.add(1, { ...ownerKind(owner), "error.type": code });
@@ -93,10 +99,4 @@ function ownerKind(owner: string): Attributes {
 
 function spanAttributes(resources: readonly string[], owner: string, mode: string): Attributes {
   return { "holdfast.keys": [...resources], "holdfast.owner": owner, "holdfast.mode": mode };
-}
-
-function endedSpan(tracer: Tracer | null, name: string, lastedMs: number, attributes: Attributes): void {
-  if (tracer === null) return;
-  const endTime = Date.now();
-  tracer.startSpan(name, { startTime: endTime - lastedMs, attributes }).end(endTime);
 }

@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
+import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import type { ManifestRecord } from "../../lock/manifest.js";
 import type { PublishOptions } from "./options.js";
@@ -33,6 +34,7 @@ export async function publishChanges(
   options: PublishOptions = {},
 ): Promise<ChangesOutcome> {
   const original = resolve(folder);
+  const { clock } = kernelOf(lease);
   let before = "";
   let rootBefore = "";
   let changes: TreeChanges | null = null;
@@ -49,9 +51,9 @@ export async function publishChanges(
       async (stage) => {
         rootBefore = rootEvidence(original);
         before = await evidenceOf(original);
-        const beganMs = Date.now();
+        const beganMs = clock().wallMs;
         if (existsSync(original)) await copyTree(original, stage.path, stage.signal);
-        const copying = { beganMs, endedMs: Date.now() };
+        const copying = { beganMs, endedMs: clock().wallMs };
         await assertUnchanged();
         if (await work(stage.path)) changes = await compareTrees(original, stage.path, copying);
         isUnwanted = changes === null || changes.paths.length === 0;

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { Manifests } from "../../../client/kernel.js";
 import { entriesIn } from "../../../files/folder-entries.js";
 import { removeTree } from "../../../files/remove-tree.js";
+import { ageOfFile } from "../../../platform/clock.js";
 import { isStageName } from "../stage/stage-name.js";
 import type { Target } from "../target.js";
 import { manifestsHere } from "./manifests-here.js";
@@ -67,6 +68,6 @@ function namesBeforeBoot(storeUrl: string, { path, tmp }: Pick<Target, "path" | 
 /** By the time that programs cannot set. */
 function isOlderThanBoot(path: string): boolean {
   const { ctimeMs } = lstatSync(path);
-  // mutant: publish-forgotten-since-boot: < Date.now() - uptime() * 1_000; → < Date.now() + uptime() * 1_000;
-  return ctimeMs < Date.now() - uptime() * 1_000;
+  // mutant: publish-forgotten-since-boot: > uptime() * 1_000; → > -uptime() * 1_000;
+  return ageOfFile(ctimeMs) > uptime() * 1_000;
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { ioError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile } from "../../../files/durable-file.js";
 import type { Key } from "../../../lock/key.js";
+import { ageOfFile } from "../../../platform/clock.js";
 import { namesIn } from "../../../platform/names-in.js";
 
 /** Longer than any step takes: a file under construction that is older was left by a crash. */
@@ -54,7 +55,7 @@ export class Decisions {
           return [
             { id: name.slice(0, -".json".length), trees: (JSON.parse(readFileSync(path, "utf8")) as Step).trees },
           ];
-        if (name.endsWith(".json.new") && Date.now() - statSync(path).mtimeMs > STALE_MS) removeQuietly(path);
+        if (name.endsWith(".json.new") && ageOfFile(statSync(path).mtimeMs) > STALE_MS) removeQuietly(path);
       } catch {
         // Just gone, or not readable.
       }

@@ -32,6 +32,7 @@ export interface WorkplaceFacts {
   readonly heart: Heart;
   readonly ttl: Duration | undefined;
   readonly wait: Duration | undefined;
+  readonly env: NodeJS.ProcessEnv;
   readonly graceMs: number | null;
   readonly strictOrder: boolean;
   /** Holds for a command that it runs: see runtime/. */
@@ -79,6 +80,7 @@ export class Holdfast {
       endings: new SharedTimer(),
       looks: new SharedTimer({ keepsAlive: true }),
       wait: facts.wait,
+      env: facts.env,
       closing: this.#closing.signal,
       holdings: this.#holdings,
       get party() {

@@ -55,6 +55,8 @@ interface CommitNote {
 export interface Kernel {
   /** Tells the time of this machine and of its calendar. */
   readonly clock: Clock;
+  /** Holds the environment of this process, for the commands and modules that a feature starts. */
+  readonly env: NodeJS.ProcessEnv;
   /** Names the owner and the process that every request comes from; the first use makes the proof that it lives. */
   readonly requester: Party;
   /** Names the store as it was opened, with its password: another process opens the same store with it. */
@@ -104,6 +106,7 @@ export function createKernel(home: LeaseHome): Kernel {
   const { locks, fence, reader } = store;
   return {
     clock,
+    env: home.env,
     get requester() {
       return home.party;
     },

@@ -82,6 +82,7 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
     heart: staysInProcess ? loopHeart : createThreadHeart(store.url, clock, rhythm, loopHeart),
     ttl,
     wait,
+    env: process.env,
     graceMs,
     strictOrder: options.order === "strict",
     runsCommand,

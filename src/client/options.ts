@@ -60,6 +60,7 @@ export interface ParsedAcquire {
 export interface Defaults {
   readonly ttl?: Duration | undefined;
   readonly wait?: Duration | undefined;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 const NO_METADATA: Metadata = Object.freeze({});
@@ -76,7 +77,7 @@ export function parseAcquire(
   return {
     wants: parseKeys(keys).map((resource) => ({ resource, mode, permits })),
     leaseMs: parseLease(options.ttl ?? (detached ? DEFAULT_DETACHED_LEASE_MS : defaults.ttl)),
-    waitMs: parseWait(options.wait ?? defaults.wait),
+    waitMs: parseWaitOr(options.wait ?? defaults.wait, defaults.env),
     signal: parseSignal(options.signal),
     metadata: parseMetadata(options.metadata),
     detached,
@@ -120,12 +121,17 @@ export function parseLease(ttl: Duration = DEFAULT_LEASE_MS): number {
   return parseDuration(ttl, "ttl", LEASE_LIMITS);
 }
 
-export function parseWait(wait: Duration | undefined): number {
-  return wait === undefined ? waitFromEnvironment() : parseDuration(wait, "wait", WAIT_LIMITS);
+export function parseWait(wait: Duration): number {
+  return parseDuration(wait, "wait", WAIT_LIMITS);
 }
 
-function waitFromEnvironment(): number {
-  const text = process.env.HOLDFAST_LOCK_TIMEOUT;
+/** Returns what the environment says where neither the request nor the instance says anything. */
+export function parseWaitOr(wait: Duration | undefined, env: NodeJS.ProcessEnv): number {
+  return wait === undefined ? waitFrom(env) : parseWait(wait);
+}
+
+function waitFrom(env: NodeJS.ProcessEnv): number {
+  const text = env.HOLDFAST_LOCK_TIMEOUT;
   if (text === undefined || text === "") return DEFAULT_WAIT_MS;
   const ms = Number(text) * 1000;
   if (!(ms >= 0) || ms > WAIT_LIMITS.atMostMs)

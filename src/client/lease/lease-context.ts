@@ -26,6 +26,8 @@ export interface LeaseHome {
   readonly holdings: Holdings;
   /** How long to wait unless a request says otherwise. */
   readonly wait: Duration | undefined;
+  /** The environment of this process, read at each use. */
+  readonly env: NodeJS.ProcessEnv;
   /** What features see of all this. */
   readonly kernel: Kernel;
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;

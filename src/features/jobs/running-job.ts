@@ -140,7 +140,8 @@ export class RunInHand {
     const { kernel } = this.#hands;
     const lease = keys.length === 0 ? null : await createBorrowedLease(kernel, keys, token);
     if (job.command !== null || typeof handler !== "function") this.#hands.keeper.start();
-    if (job.command !== null) return runCommand(job, lease === null ? null : { lease, token }, signal, this.#guard);
+    const locks = lease === null ? null : { lease, token };
+    if (job.command !== null) return runCommand(job, locks, signal, this.#guard, kernel.env);
     const tools: RunTools = {
       signal,
       lease,
@@ -151,7 +152,8 @@ export class RunInHand {
       onSettle: (body) => own.push(body),
     };
     if (typeof handler === "function") return unless(signal, async () => handler(job, tools));
-    return runInChild(handler, job, tools, { store: kernel.url, owner: kernel.requester.owner, token }, this.#guard);
+    const access = { store: kernel.url, owner: kernel.requester.owner, token };
+    return runInChild(handler, job, tools, access, this.#guard, kernel.env);
   }
 
   async #release(): Promise<void> {

@@ -13,7 +13,8 @@ function printed(script: string, descriptors = 1_024): string {
     import { Keeper } from "${SUPPORT}watcher.js";
     import { runCommand } from "${CHILDREN}run-command.js";
     const unguarded = { started: (begin) => begin({}), over: () => undefined };
-    const run = (...command) => runCommand({ id: 1, command }, null, new AbortController().signal, unguarded);
+    const { signal } = new AbortController();
+    const run = (...command) => runCommand({ id: 1, command }, null, signal, unguarded, process.env);
     const withoutDescriptors = (work) => {
       const taken = [];
       try { for (;;) taken.push(openSync("/dev/null")); } catch {}

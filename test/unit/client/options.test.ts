@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseDuration, showDuration } from "../../../src/base/duration.js";
 import { openHoldfast } from "../../../src/client/open-holdfast.js";
-import { type AcquireOptions, parseAcquire, parseOwner, parseWait } from "../../../src/client/options.js";
+import { type AcquireOptions, parseAcquire, parseOwner, parseWait, parseWaitOr } from "../../../src/client/options.js";
 import { fc } from "../../fixtures/fast-check.fixture.js";
 
 afterEach(() => vi.unstubAllEnvs());
 
+const NOTHING = { env: {} };
 const ANY = { atLeastMs: 0, atMostMs: 1e12 };
 
 describe("durations", () => {
@@ -42,7 +43,7 @@ describe("durations", () => {
 
 describe("defaults", () => {
   it("LOCK-5: 30 s, detached 15 min; LOCK-12: 5 s; a write lock", () => {
-    expect(parseAcquire("k", {}, {})).toMatchObject({
+    expect(parseAcquire("k", {}, NOTHING)).toMatchObject({
       wants: [{ resource: "k", mode: "write", permits: null }],
       leaseMs: 30_000,
       waitMs: 5_000,
@@ -50,13 +51,19 @@ describe("defaults", () => {
       pid: null,
       metadata: {},
     });
-    expect(parseAcquire("k", { detached: true }, { ttl: "1h" })).toMatchObject({ leaseMs: 900_000, detached: true });
-    expect(parseAcquire("k", { pid: 1 }, {})).toMatchObject({ leaseMs: 900_000, detached: true, pid: 1 });
-    expect(parseAcquire("k", { ttl: "2s", wait: 0 }, { ttl: "1h", wait: "1h" })).toMatchObject({
+    expect(parseAcquire("k", { detached: true }, { ...NOTHING, ttl: "1h" })).toMatchObject({
+      leaseMs: 900_000,
+      detached: true,
+    });
+    expect(parseAcquire("k", { pid: 1 }, NOTHING)).toMatchObject({ leaseMs: 900_000, detached: true, pid: 1 });
+    expect(parseAcquire("k", { ttl: "2s", wait: 0 }, { ...NOTHING, ttl: "1h", wait: "1h" })).toMatchObject({
       leaseMs: 2_000,
       waitMs: 0,
     });
-    expect(parseAcquire("k", {}, { ttl: "1h", wait: "2h" })).toMatchObject({ leaseMs: 3_600_000, waitMs: 7_200_000 });
+    expect(parseAcquire("k", {}, { ...NOTHING, ttl: "1h", wait: "2h" })).toMatchObject({
+      leaseMs: 3_600_000,
+      waitMs: 7_200_000,
+    });
   });
 
   it("LOCK-12: HOLDFAST_LOCK_TIMEOUT sets the default wait in seconds", () => {
@@ -66,22 +73,29 @@ describe("defaults", () => {
       ["120", 120_000],
       ["", 5_000],
     ] as const) {
-      vi.stubEnv("HOLDFAST_LOCK_TIMEOUT", text);
-      expect(parseWait(undefined)).toBe(ms);
-      expect(parseAcquire("k", {}, {}).waitMs).toBe(ms);
+      const env = { HOLDFAST_LOCK_TIMEOUT: text };
+      expect(parseWaitOr(undefined, env)).toBe(ms);
+      expect(parseAcquire("k", {}, { env }).waitMs).toBe(ms);
       expect(parseWait("2s")).toBe(2_000);
     }
   });
 
   it.each(["-1", "soon", "NaN", "Infinity", "86401"])("LOCK-12: HOLDFAST_LOCK_TIMEOUT=%s is E_CONFIG", (text) => {
-    vi.stubEnv("HOLDFAST_LOCK_TIMEOUT", text);
-    expect(() => parseWait(undefined)).toThrow(expect.objectContaining({ code: "E_CONFIG" }));
-    expect(parseWait(0)).toBe(0);
+    const env = { HOLDFAST_LOCK_TIMEOUT: text };
+    expect(() => parseWaitOr(undefined, env)).toThrow(expect.objectContaining({ code: "E_CONFIG" }));
+    expect(parseWaitOr(0, env)).toBe(0);
+  });
+
+  it("an open instance reads HOLDFAST_LOCK_TIMEOUT at each request that names no wait", async () => {
+    await using holdfast = await openHoldfast({ store: "memory:timeout-of-environment", owner: "agent:a" });
+    vi.stubEnv("HOLDFAST_LOCK_TIMEOUT", "soon");
+    await expect(holdfast.acquire("k")).rejects.toMatchObject({ code: "E_CONFIG" });
+    await (await holdfast.acquire("k", { wait: 0 })).release();
   });
 
   it("LOCK-4: metadata is kept as the JSON it is, apart from what the caller does to it later", () => {
     const metadata = { list: [1], nested: { gone: undefined, at: new Date(0) } };
-    const parsed = parseAcquire("k", { metadata }, {}).metadata;
+    const parsed = parseAcquire("k", { metadata }, NOTHING).metadata;
     metadata.list.push(2);
     expect(parsed).toEqual({ list: [1], nested: { at: "1970-01-01T00:00:00.000Z" } });
   });
@@ -93,10 +107,10 @@ describe("defaults", () => {
     [{ toJSON: () => null }],
     [{ toJSON() {} }],
   ])("LOCK-4: metadata that is no object as JSON is refused: %o", (metadata) => {
-    expect(() => parseAcquire("k", { metadata: metadata as unknown as Record<string, unknown> }, {})).toThrow(
+    expect(() => parseAcquire("k", { metadata: metadata as unknown as Record<string, unknown> }, NOTHING)).toThrow(
       expect.objectContaining({ code: "E_INVALID_ARGUMENT", details: { field: "metadata" } }),
     );
-    expect(parseAcquire("k", { metadata: { toJSON: () => ({ a: 1 }) } }, {}).metadata).toEqual({ a: 1 });
+    expect(parseAcquire("k", { metadata: { toJSON: () => ({ a: 1 }) } }, NOTHING).metadata).toEqual({ a: 1 });
   });
 });
 
@@ -105,12 +119,12 @@ describe("nonsense", () => {
 
   it.each(["abc", {}, null, [{}], [null], [undefined], ["k"]])("LOCK-10: %j holds nothing to be within", (within) => {
     const options = { within } as unknown as AcquireOptions;
-    expect(() => parseAcquire("k", options, {})).toThrow(refused("within"));
+    expect(() => parseAcquire("k", options, NOTHING)).toThrow(refused("within"));
   });
 
   it.each(["x", 1, null, {}])("LOCK-4: %j keeps no token", (keepToken) => {
     const options = { keepToken } as unknown as AcquireOptions;
-    expect(() => parseAcquire("k", options, {})).toThrow(refused("keepToken"));
+    expect(() => parseAcquire("k", options, NOTHING)).toThrow(refused("keepToken"));
   });
 
   it.each([5n, Symbol("ann"), Object.create(null), { toJSON: () => 5n }, null, 1, ""])(

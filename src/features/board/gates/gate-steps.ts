@@ -1,6 +1,7 @@
 /** Defines gates, and sets or returns the verdict that an issue has at one. */
 import { dirname } from "node:path";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
+import { kernelOf } from "../../../client/kernel.js";
 import type { Transaction } from "../../documents/documents.js";
 import type { BoardStore, ChangeOptions } from "../board-store.js";
 import { type GateStatus, type Issue, notFound } from "../issue.js";
@@ -78,7 +79,7 @@ export async function runGate(
   const result = await board.keepingClaim(id, options.token, () =>
     runCommand(command, {
       cwd: dirname(dirname(board.dir)),
-      env: { ...process.env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
+      env: { ...kernelOf(board.holdfast).env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
       timeoutMs: gate.timeout_s * 1000,
       signal,
     }),

@@ -45,6 +45,7 @@ export function runCommand(
   locks: CommandLocks | null,
   signal: AbortSignal,
   guard: Guard,
+  env: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
   const [program = "", ...args] = command ?? [];
   return new Promise((resolve, reject) => {
@@ -52,7 +53,7 @@ export function runCommand(
       spawn(program, args, {
         stdio: ["ignore", "pipe", "pipe"],
         detached: true,
-        env: { ...environmentOf(id, locks), ...mark },
+        env: { ...environmentOf(jobEnvironment(env, id), locks), ...mark },
       }),
     );
     child.once("error", reject);
@@ -89,8 +90,7 @@ function outputOf({ stdout, stderr }: ChildProcess): Socket[] {
   return [stdout, stderr].filter((stream) => stream instanceof Socket);
 }
 
-function environmentOf(job: number, locks: CommandLocks | null): NodeJS.ProcessEnv {
-  const env = jobEnvironment(job);
+function environmentOf(env: NodeJS.ProcessEnv, locks: CommandLocks | null): NodeJS.ProcessEnv {
   if (locks === null) return env;
   return {
     ...env,

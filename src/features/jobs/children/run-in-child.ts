@@ -30,6 +30,7 @@ export function runInChild(
   tools: RunTools,
   access: Access,
   guard: Guard,
+  env: NodeJS.ProcessEnv,
 ): Promise<unknown> {
   const { signal } = tools;
   return new Promise((resolve, reject) => {
@@ -38,8 +39,8 @@ export function runInChild(
         detached: true,
         serialization: "advanced",
         stdio: ["ignore", "inherit", "inherit", "ipc"],
-        // mutant: module-in-a-run: jobEnvironment(job.id), ... → process.env, ...jobEnvironment(job.id), ...
-        env: { ...jobEnvironment(job.id), ...mark },
+        // mutant: module-in-a-run: jobEnvironment(env, job.id), ... → env, ...jobEnvironment(env, job.id), ...
+        env: { ...jobEnvironment(env, job.id), ...mark },
       }),
     );
     let outcome: Report | undefined;

@@ -19,8 +19,8 @@ import { readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { invalidArgument, ioError } from "../base/errors.js";
 import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } from "../lock/key.js";
+import { PATH_TREE } from "../lock/reserved-kinds.js";
 
-const ROOT_SEGMENT = "path";
 const SEPARATORS = sep === "\\" ? /[\\/]/ : /\//;
 /** As many dangling links as Linux follows before it calls the path a loop. */
 const MAX_LINKS = 40;
@@ -60,7 +60,7 @@ function locate(root: string, path: string | Buffer) {
   const inside = base.endsWith(sep) ? base : base + sep;
   if (real !== base && !real.startsWith(inside)) return { given, base, real, key: null };
   const segments = real.slice(inside.length).split(sep).filter(Boolean).map(encodeSegment);
-  return { given, base, real, key: fittingKey([ROOT_SEGMENT, ...segments]) };
+  return { given, base, real, key: fittingKey([PATH_TREE, ...segments]) };
 }
 
 function realRoot(root: string): string {

@@ -4,6 +4,7 @@
  */
 import type { Grant, Ticket } from "./grant.js";
 import type { Key } from "./key.js";
+import { DELIVERABLE } from "./reserved-kinds.js";
 import { type Instant, isoTime, remainingMs, remainingSeconds } from "./time.js";
 
 export interface ContentionHolder {
@@ -33,7 +34,6 @@ export interface Contention {
 
 const RETRY_AT_LEAST_MS = 50;
 const RETRY_AT_MOST_MS = 5_000;
-const DELIVERABLE = "deliverable:";
 
 export function contentionReport(
   resource: Key,

@@ -4,6 +4,7 @@
  */
 import type { Key } from "./key.js";
 import type { Hold, Mode } from "./mode.js";
+import { WORKTREE } from "./reserved-kinds.js";
 import { type Instant, isoTime } from "./time.js";
 
 export const SCHEMA_VERSION = 1;
@@ -131,8 +132,6 @@ export function toRecord(grant: Grant): GrantRecord {
   };
   return isWorktree(grant.resource) ? { ...record, worktree_id: grant.resource.slice(WORKTREE.length) } : record;
 }
-
-const WORKTREE = "worktree:";
 
 function isWorktree(resource: Key): boolean {
   return resource.startsWith(WORKTREE) && resource.length > WORKTREE.length && !resource.includes("/");

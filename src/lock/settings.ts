@@ -6,6 +6,7 @@
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { PROFILES, type Profile } from "./grant.js";
 import { DEFAULT_LEVELS } from "./order.js";
+import { reservedProfiles } from "./reserved-kinds.js";
 
 export interface Settings {
   readonly levels: readonly string[];
@@ -15,7 +16,7 @@ export interface Settings {
 
 export const DEFAULT_SETTINGS: Settings = {
   levels: DEFAULT_LEVELS,
-  profiles: { "project:": "dal", "worktree:": "lease" },
+  profiles: { "project:": "dal", ...reservedProfiles() },
 };
 
 const LEVEL = /^[A-Za-z0-9._-]+$/;

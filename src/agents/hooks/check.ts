@@ -16,6 +16,7 @@ import { CONFIG_FILE } from "../../client/workspace/config.js";
 import { holdfastOptions } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import { isWithin, type Key, parseKey } from "../../lock/key.js";
+import { PATH_TREE } from "../../lock/reserved-kinds.js";
 import { runOf } from "../run/run.js";
 import { RunLocks } from "../run/run-locks.js";
 import { RunProcesses } from "../run/run-process.js";
@@ -98,7 +99,7 @@ function workspaceOf({ cwd }: HookCall, options: CheckOptions): Workspace {
   return findWorkspace({ root: options.root, store: options.store }, { cwd: project || cwd || options.cwd, env });
 }
 
-const WHOLE = parseKey("path");
+const WHOLE = parseKey(PATH_TREE);
 
 interface Demand {
   readonly keys: readonly Key[];

@@ -15,6 +15,7 @@ import type { Grant } from "../../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
+import { PATH_TREE } from "../../lock/reserved-kinds.js";
 import { ancestorsOfThis } from "../../platform/ancestors.js";
 import { lifeOfProcess } from "../../platform/machine.js";
 import { isServerOf } from "./own-server.js";
@@ -50,7 +51,7 @@ export async function assertNobodyElseHolds(
 async function heldPaths(holdfast: Holdfast): Promise<Grant[]> {
   const { pages, clock } = kernelOf(holdfast);
   const found: Grant[] = [];
-  for await (const page of pages(parseKey("path"))) {
+  for await (const page of pages(parseKey(PATH_TREE))) {
     const now = clock();
     found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant)));
   }

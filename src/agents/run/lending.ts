@@ -14,19 +14,18 @@ import { fittingKey } from "../../client/path-key.js";
 import { isAbandoned } from "../../client/workspace/detached-grants.js";
 import { digest, type FoundToken, openTokenFiles } from "../../client/workspace/token-files.js";
 import { type Key, parseKey } from "../../lock/key.js";
+import { LENT_TREE, PATH_TREE } from "../../lock/reserved-kinds.js";
 
 /** The whole tree of files. */
-export const FILES = parseKey("path");
-/** One tree for all lenders: trees stay, and runs come and go. */
-const LENT = "lent:files";
+export const FILES = parseKey(PATH_TREE);
 
 /** Of a file that the lender holds, for one who works for it. */
 export function lentKey(lender: string, key: Key): Key {
-  return fittingKey([LENT, digest(lender), ...key.split("/").slice(1)]);
+  return fittingKey([LENT_TREE, digest(lender), ...key.split("/").slice(1)]);
 }
 
 export function isLentKey(key: string): boolean {
-  return key.startsWith(`${LENT}/`);
+  return key.startsWith(`${LENT_TREE}/`);
 }
 
 export interface Lender {

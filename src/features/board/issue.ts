@@ -2,6 +2,7 @@
 
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { type Key, parseKey } from "../../lock/key.js";
+import { ISSUE } from "../../lock/reserved-kinds.js";
 
 export const ISSUE_STATES = ["backlog", "ready", "in_progress", "gated", "done", "rejected"] as const;
 export type IssueState = (typeof ISSUE_STATES)[number];
@@ -83,14 +84,14 @@ const MAX_TEXT_BYTES = 256 * 1024;
 
 /** `42` and `issue:42` mean the same. `E_INVALID_ARGUMENT`. */
 export function parseIssueId(text: string, field = "id"): string {
-  const id = typeof text === "string" && text.startsWith("issue:") ? text.slice("issue:".length) : text;
+  const id = typeof text === "string" && text.startsWith(ISSUE) ? text.slice(ISSUE.length) : text;
   if (typeof id !== "string" || !ID.test(id)) throw invalidArgument(field, `${JSON.stringify(text)} is no issue id`);
   return id;
 }
 
 /** The lock a claim takes. */
 export function issueKey(id: string): Key {
-  return parseKey(`issue:${id}`);
+  return parseKey(ISSUE + id);
 }
 
 export function parseGateName(name: string): string {

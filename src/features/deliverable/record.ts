@@ -6,6 +6,7 @@
 import { HoldfastError } from "../../base/errors.js";
 import type { Grant, Proof } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
+import { DELIVERABLE } from "../../lock/reserved-kinds.js";
 
 export const SCHEMA_VERSION = "1.0";
 
@@ -139,5 +140,5 @@ function grantOf(record: DeliverableRecord, store: StoredRecord["store"] | undef
 /** The name the folder has in reports. */
 function resourceOf(deliverableId: string): Key {
   const encoded = encodeURIComponent(deliverableId).replaceAll("%3A", ":").replaceAll("%40", "@");
-  return `deliverable:${encoded}` as Key;
+  return `${DELIVERABLE}${encoded}` as Key;
 }

@@ -73,6 +73,3 @@ export interface JobRun {
   /** The lease token of the locks it was given. */
   readonly token: string;
 }
-
-/** Jobs and their entries are told of under this key. */
-export const JOBS_TREE = "jobs";

@@ -12,6 +12,7 @@ import type { Contention } from "../../lock/contention.js";
 import type { GrantRecord } from "../../lock/grant.js";
 import { parseKey } from "../../lock/key.js";
 import { isPerson } from "../../lock/owner.js";
+import { APPROVAL_TREE } from "../../lock/reserved-kinds.js";
 
 const DEFAULT_TTL = "15m";
 
@@ -35,7 +36,7 @@ export interface ApproveOptions {
 /** `approval/map.delete/project:alpha/map:m1`. */
 function approvalKey({ operation, ids }: Approval): string {
   const scope = Object.entries(ids).map(([kind, id]) => `${kind}:${id}`);
-  return parseKey(["approval", operation, ...scope].join("/"));
+  return parseKey([APPROVAL_TREE, operation, ...scope].join("/"));
 }
 
 /** `E_FORBIDDEN` for an owner that is no person, `E_LOCK_CONFLICT` when it is approved already. */

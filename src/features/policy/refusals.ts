@@ -7,9 +7,10 @@ import { type ErrorCode, HoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import { parseKey } from "../../lock/key.js";
+import { POLICY_TREE } from "../../lock/reserved-kinds.js";
 
 /** Its own place in the audit trail: an operation that nobody knows belongs to no other. */
-const POLICY = parseKey("policy");
+const POLICY = parseKey(POLICY_TREE);
 const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>(["E_POLICY_UNKNOWN", "E_POLICY_AMBIGUOUS", "E_FORBIDDEN"]);
 const LONGEST_TEXT = 200;
 const MOST_IDS = 16;

@@ -16,6 +16,7 @@ import { type Grant, type GrantRecord, toRecord } from "../../lock/grant.js";
 import { type Key, parseKey } from "../../lock/key.js";
 import { hashLeaseToken, newLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
+import { RUNTIME } from "../../lock/reserved-kinds.js";
 
 export interface RuntimeLease {
   readonly name: string;
@@ -160,7 +161,7 @@ export function createRuntimeLeases(holdfast: Holdfast): RuntimeLeases {
 function keyOf(name: string): Key {
   if (typeof name !== "string" || name === "" || name.includes("/"))
     throw invalidArgument("name", "a name without slashes, such as gates");
-  return parseKey(`runtime:${name}`, "name");
+  return parseKey(RUNTIME + name, "name");
 }
 
 function checkHolder(holder: string): void {

@@ -20,6 +20,7 @@ import { join, relative, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { createSynced, syncFolder } from "../../files/durable-file.js";
+import { WORKTREE } from "../../lock/reserved-kinds.js";
 import { readSealed, sealText } from "./sealed-file.js";
 
 const SCHEMA_VERSION = 1;
@@ -112,7 +113,7 @@ export function parseWorktreeName(name: unknown, field = "name"): string {
 }
 
 export function worktreeKey(name: string): string {
-  return `worktree:${name}`;
+  return WORKTREE + name;
 }
 
 /** What is locked until a restore in place is settled. */

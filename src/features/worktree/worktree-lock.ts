@@ -11,6 +11,7 @@ import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Lease } from "../../client/lease/lease.js";
+import { SNAPSHOT } from "../../lock/reserved-kinds.js";
 import { restoreKey, worktreeKey } from "./layout.js";
 import type { WorktreeRecord } from "./registry.js";
 import type { Committer } from "./snapshot/take-snapshot.js";
@@ -57,7 +58,7 @@ export function sharedCommitter(
   holdfast: Holdfast,
   { worktree_id: name }: Pick<WorktreeRecord, "worktree_id">,
 ): Committer {
-  const key = `snapshot:${name}`;
+  const key = SNAPSHOT + name;
   return {
     fencingToken: null,
     commit: (write, event, details) =>

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { createRuntimeLeases } from "../../../features/runtime/named-leases.js";
 import type { GrantRecord } from "../../../lock/grant.js";
+import { RUNTIME } from "../../../lock/reserved-kinds.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { leftOf } from "./grants-text.js";
 
@@ -11,7 +12,7 @@ export async function acquireByName(holdfast: Holdfast, name: string, ttl: strin
   const lease = await createRuntimeLeases(holdfast).acquire(name, holdfast.owner, ttl);
   if (lease === null) {
     // Throws with the holder that is in the way; returns when that holder has just gone.
-    await holdfast.untilFree(`runtime:${name}`, { wait: 0 });
+    await holdfast.untilFree(RUNTIME + name, { wait: 0 });
     return acquireByName(holdfast, name, ttl);
   }
   const { grant, token } = lease;
@@ -31,7 +32,7 @@ export async function renewByName(
   const grant = await createRuntimeLeases(holdfast).renew(name, holdfast.owner, token, ttl);
   if (grant === null)
     throw new HoldfastError("E_LOCK_NOT_HELD", `this is not the current token of ${name} for ${holdfast.owner}`, {
-      details: { resource: `runtime:${name}` },
+      details: { resource: RUNTIME + name },
       next: [`holdfast lease status ${name}`, `holdfast lease acquire ${name}`],
     });
   return {
@@ -53,7 +54,7 @@ export async function statusByName(holdfast: Holdfast | null, name: string): Pro
   const status = holdfast === null ? null : await createRuntimeLeases(holdfast).status(name);
   if (status === null || status.grant === null)
     return {
-      data: { lease: { name, resource: `runtime:${name}`, state: "free", holder: null } },
+      data: { lease: { name, resource: RUNTIME + name, state: "free", holder: null } },
       text: () => `${name} is free`,
     };
   const { grant, holder, state } = status;

@@ -6,6 +6,7 @@
 import { HoldfastError } from "../../../base/errors.js";
 import type { TokenFiles } from "../../../client/workspace/token-files.js";
 import type { Contention } from "../../../lock/contention.js";
+import { ISSUE } from "../../../lock/reserved-kinds.js";
 
 /** The same refusal, with the key in `details.yours` when the one grant in the way is of this owner and its token is kept here. */
 export function notingOwn(error: unknown, owner: string, files: TokenFiles): unknown {
@@ -19,7 +20,7 @@ export function notingOwn(error: unknown, owner: string, files: TokenFiles): unk
 
 /** Another process of the same name may have taken it, so waiting stays among the steps. */
 export function ownSteps(yours: string, waiting: readonly string[]): readonly string[] {
-  const issue = yours.startsWith("issue:") ? yours.slice("issue:".length) : null;
+  const issue = yours.startsWith(ISSUE) ? yours.slice(ISSUE.length) : null;
   return [
     "It was taken under your own name. If you did, it is yours already:",
     `holdfast lock renew ${yours}`,

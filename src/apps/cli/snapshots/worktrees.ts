@@ -8,6 +8,7 @@ import { given } from "../../../base/given.js";
 import { reattachAll } from "../../../client/workspace/detached-grants.js";
 import { openWorktrees } from "../../../features/worktree/open-worktrees.js";
 import type { Progress, WorktreeInfo, Worktrees } from "../../../features/worktree/worktrees.js";
+import { WORKTREE } from "../../../lock/reserved-kinds.js";
 import type { BaseContext, ContextWith } from "../command.js";
 import { tokenAround, tokenFiles } from "../locks/detached-grants.js";
 import { type Column, grid } from "../output/grid.js";
@@ -62,7 +63,7 @@ export async function presenting(
   const waiting = given({ wait });
   if (said !== undefined) return { token: said };
   const holdfast = await context.openHoldfast();
-  const key = `worktree:${worktree}`;
+  const key = WORKTREE + worktree;
   const around = tokenAround(context);
   try {
     if (around !== undefined) {

@@ -2,7 +2,7 @@
 
 import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../../client/kernel.js";
 import type { Key } from "../../../lock/key.js";
-import { JOBS_TREE } from "../model.js";
+import { JOBS_TREE } from "../../../lock/reserved-kinds.js";
 
 export function* rows<R>(sql: string, ...values: readonly unknown[]): Script<R[]> {
   return (yield { ask: "rows", sql, values }) as R[];

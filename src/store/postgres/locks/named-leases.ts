@@ -1,4 +1,6 @@
 /** Named locks, by SQL functions of their own, so that psql and this library mean the same ones. */
+
+import { RUNTIME } from "../../../lock/reserved-kinds.js";
 import type { NamedLeases } from "../../contract.js";
 import { call } from "../connection/call.js";
 import type { Connection } from "../connection/connection.js";
@@ -12,7 +14,7 @@ export function createNamedLeases(connection: Connection, store: string, settleL
         call("lease_acquire", { lease_name: name, holder, ttl_seconds: leaseMs / 1000, owner, store }),
       );
       if (token === null) return null;
-      const left = await manifestsLeftOn(connection, store, `runtime:${name}`);
+      const left = await manifestsLeftOn(connection, store, RUNTIME + name);
       await settleLeft(left, { owner, holderId: holder });
       return token;
     },

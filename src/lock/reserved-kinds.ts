@@ -1,0 +1,98 @@
+/**
+ * The keys that Holdfast itself builds: a tree, or a kind with its colon, before a name. Code that builds or recognizes
+ * such a key uses the constant. A program may lock these keys too; it then meets the feature that owns them.
+ *
+ * SQL has its own texts (`store/postgres/sql`); a test compares them with this table.
+ */
+import type { Profile } from "./grant.js";
+
+export const PATH_TREE = "path";
+/** One tree for all lenders: trees stay, and runs come and go. */
+export const LENT_TREE = "lent:files";
+export const ISSUE = "issue:";
+export const RUNTIME = "runtime:";
+export const WORKTREE = "worktree:";
+export const SNAPSHOT = "snapshot:";
+export const DELIVERABLE = "deliverable:";
+export const JOBS_TREE = "jobs";
+export const APPROVAL_TREE = "approval";
+export const POLICY_TREE = "policy";
+
+interface ReservedKind {
+  readonly key: string;
+  /** The room or feature that builds the keys. */
+  readonly owner: string;
+  /** In the default settings; a store may have others on record. */
+  readonly profile: Profile;
+  readonly purpose: string;
+}
+
+/** Each row by the text with which its keys begin. */
+export const RESERVED_KINDS: Readonly<Record<string, ReservedKind>> = {
+  [PATH_TREE]: {
+    key: "path/FILE",
+    owner: "client",
+    profile: "default",
+    purpose: "A file or folder of the workspace, by its path from the root; `path` is the root.",
+  },
+  [LENT_TREE]: {
+    key: "lent:files/LENDER/FILE",
+    owner: "agents/run",
+    profile: "default",
+    purpose: "A file that one agent run holds and lends to those who work for it.",
+  },
+  [ISSUE]: {
+    key: "issue:ID",
+    owner: "board",
+    profile: "default",
+    purpose: "The claim on an issue of the board.",
+  },
+  [RUNTIME]: {
+    key: "runtime:NAME",
+    owner: "runtime",
+    profile: "default",
+    purpose: "A lease that is held by a name instead of a process.",
+  },
+  [WORKTREE]: {
+    key: "worktree:NAME",
+    owner: "worktree",
+    profile: "lease",
+    purpose: "The right to change a worktree; `/restore` below it is held until a restore is settled.",
+  },
+  [SNAPSHOT]: {
+    key: "snapshot:NAME",
+    owner: "worktree",
+    profile: "default",
+    purpose: "The moment in which a snapshot of a shared worktree is published.",
+  },
+  [DELIVERABLE]: {
+    key: "deliverable:ID",
+    owner: "deliverable",
+    profile: "default",
+    purpose: "A deliverable folder in reports; its lock is in the folder, not in a store.",
+  },
+  [JOBS_TREE]: {
+    key: "jobs/NUMBER",
+    owner: "jobs",
+    profile: "default",
+    purpose: "A job in the audit trail; the fencing tokens of slots come from this tree.",
+  },
+  [APPROVAL_TREE]: {
+    key: "approval/OPERATION/KIND:ID",
+    owner: "policy",
+    profile: "default",
+    purpose: "A person's approval of an operation that cannot be undone.",
+  },
+  [POLICY_TREE]: {
+    key: "policy",
+    owner: "policy",
+    profile: "default",
+    purpose: "What the policy refused, in the audit trail; it is never locked.",
+  },
+};
+
+/** Returns the recovery profiles of the table that differ from `default`, by prefix. */
+export function reservedProfiles(): Readonly<Record<string, Profile>> {
+  const rows = Object.entries(RESERVED_KINDS).filter(([, { profile }]) => profile !== "default");
+  return Object.fromEntries(rows.map(([prefix, { profile }]) => [prefix, profile]));
+}

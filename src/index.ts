@@ -1,6 +1,13 @@
 /** `holdfast`: opening a store, leases, locks, the audit trail, errors and the types of all of them. */
 export type { Duration } from "./base/duration.js";
-export { ERRORS, type ErrorCode, type ErrorFacts, HoldfastError, isHoldfastError } from "./base/errors.js";
+export {
+  ERRORS,
+  type ErrorCode,
+  type ErrorFacts,
+  type ErrorReason,
+  HoldfastError,
+  isHoldfastError,
+} from "./base/errors.js";
 export type { Holdfast, ListOptions, WaitsOptions } from "./client/holdfast.js";
 export type { BorrowedLease } from "./client/lease/borrowed-lease.js";
 export type { DetachedLease } from "./client/lease/detached-lease.js";

@@ -11,6 +11,8 @@ export interface ErrorFacts {
   readonly exit: number;
   /** What to try next when the place that throws has nothing more exact to say. */
   readonly next: string;
+  /** The values of `details.reason`, each with its meaning, where the code has them. */
+  readonly reasons?: Readonly<Record<string, string>>;
 }
 
 export const ERRORS = {
@@ -133,12 +135,40 @@ export const ERRORS = {
     retryable: false,
     exit: 78,
     next: "Use the recorded configuration, or change it for everybody.",
+    reasons: {
+      no_workspace: "The call needs a workspace, and there is none.",
+      no_store: "There is no store at the place that the configuration names.",
+      not_installed: "Something that the command needs is missing: git, its repository, or the hooks of an agent tool.",
+      invalid_value: "A setting has a value that is not valid, or a needed one is not set.",
+      unknown_field: "The configuration has a field that this version does not know.",
+      invalid_file: "A file that Holdfast reads or edits does not have the form that it needs.",
+      invalid_store_url: "The URL of a store has an unknown scheme, or lacks its path.",
+      settings_differ: "The caller states other settings than the store has recorded.",
+      key_differs: "The target is published under another key.",
+      other_machine: "Another machine uses the store, which is for one machine only.",
+      unsupported_store:
+        "This kind of store cannot do what was asked: jobs, transactions, or locks across processes or machines.",
+      unsupported_file_system: "Locks do not hold on this file system: it is shared, or it fails a probe.",
+      unsupported_database: "The encoding, a schema, the isolation level or the version of the database does not fit.",
+      outdated_schema: "The store has an older schema and was not migrated.",
+      access_denied: "The database server refuses the account or its password.",
+    },
   },
   E_STORE_UNAVAILABLE: {
     meaning: "The store cannot be reached or is too busy right now.",
     retryable: true,
     exit: 69,
     next: "Try again; check that the store's place is reachable.",
+    reasons: {
+      unreachable: "The server cannot be reached, or it ended the connection.",
+      busy: "Another process or transaction kept what the step needs for too long.",
+      timeout: "The server did not answer, or the step was not done, in time.",
+      full: "A limit is reached: open runs, connections, or the disk or memory of the server.",
+      closed: "The caller has closed the store, or the server is closing.",
+      no_store: "The store that was opened is not there: it was deleted, moved or replaced, or the server has none.",
+      read_only: "The server accepts no changes.",
+      server_error: "The server reported an error that has no reason of its own here.",
+    },
   },
   E_STORE_CORRUPT: {
     meaning: "The store's own data does not make sense.",
@@ -162,11 +192,22 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** The codes that say in `details.reason` which of their causes it was. */
+type CodeWithReason = { [C in ErrorCode]: (typeof ERRORS)[C] extends { reasons: object } ? C : never }[ErrorCode];
+
+/** A value of `details.reason` of errors with this code. */
+export type ErrorReason<C extends CodeWithReason = CodeWithReason> = C extends CodeWithReason
+  ? keyof (typeof ERRORS)[C]["reasons"]
+  : never;
+
 export interface ErrorInit {
   readonly details?: Record<string, unknown>;
   readonly next?: readonly string[];
   readonly cause?: unknown;
 }
+
+type DetailsOf<C extends ErrorCode> = Readonly<Record<string, unknown>> &
+  (C extends CodeWithReason ? { readonly reason: ErrorReason<C> } : unknown);
 
 /** Every failure Holdfast reports on purpose. Anything else that escapes is a bug. */
 export class HoldfastError extends Error {
@@ -175,13 +216,26 @@ export class HoldfastError extends Error {
   readonly details: Readonly<Record<string, unknown>>;
   readonly next: readonly string[];
 
-  constructor(code: ErrorCode, message: string, init: ErrorInit = {}) {
+  constructor(code: Exclude<ErrorCode, CodeWithReason>, message: string, init?: ErrorInit);
+  constructor(code: "E_CONFIG", message: string, init: ErrorInit & { readonly reason: ErrorReason<"E_CONFIG"> });
+  constructor(
+    code: "E_STORE_UNAVAILABLE",
+    message: string,
+    init: ErrorInit & { readonly reason: ErrorReason<"E_STORE_UNAVAILABLE"> },
+  );
+  constructor(code: ErrorCode, message: string, init: ErrorInit & { readonly reason?: ErrorReason } = {}) {
     super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    const { reason, details = {} } = init;
     this.name = "HoldfastError";
     this.code = code;
     this.retryable = ERRORS[code].retryable;
-    this.details = init.details ?? {};
+    this.details = reason === undefined ? details : { reason, ...details };
     this.next = init.next ?? [ERRORS[code].next];
+  }
+
+  /** Returns an error with these fields of another one, whose reason, if its code has reasons, is in its details. */
+  static again({ code, message, ...init }: ErrorInit & Pick<HoldfastError, "code" | "message">): HoldfastError {
+    return new HoldfastError(code as Exclude<ErrorCode, CodeWithReason>, message, init);
   }
 
   toJSON(): Record<string, unknown> {
@@ -190,7 +244,10 @@ export class HoldfastError extends Error {
   }
 }
 
-export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+export function isHoldfastError<C extends ErrorCode = ErrorCode>(
+  error: unknown,
+  code?: C,
+): error is HoldfastError & { readonly code: C; readonly details: DetailsOf<C> } {
   return error instanceof HoldfastError && (code === undefined || error.code === code);
 }
 

@@ -135,7 +135,9 @@ function waitFrom(env: NodeJS.ProcessEnv): number {
   if (text === undefined || text === "") return DEFAULT_WAIT_MS;
   const ms = Number(text) * 1000;
   if (!(ms >= 0) || ms > WAIT_LIMITS.atMostMs)
-    throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT=${text} is no number of seconds up to 86400`);
+    throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT=${text} is no number of seconds up to 86400`, {
+      reason: "invalid_value",
+    });
   return ms;
 }
 

@@ -64,6 +64,6 @@ function fromEnvironment(env: NodeJS.ProcessEnv, name: string, fallback: number)
   if (text === undefined || text === "") return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)
-    throw new HoldfastError("E_CONFIG", `${name}=${text} is no whole number above 0`);
+    throw new HoldfastError("E_CONFIG", `${name}=${text} is no whole number above 0`, { reason: "invalid_value" });
   return value;
 }

@@ -57,7 +57,7 @@ export function openGuard(path: string, { makesFolder = true, writtenInside, nam
     return isSame;
   };
   const tryEnter = (): boolean => {
-    if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the guard ${path} was closed`);
+    if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the guard ${path} was closed`, { reason: "closed" });
     // mutant: guard-twice: isInside || !tryLockExclusive(file.fd)) → !tryLockExclusive(file.fd))
     // mutant: guard: if (isInside || !tryLockExclusive(file.fd)) return false → tryLockExclusive(file.fd)
     if (isInside || !tryLockExclusive(file.fd)) return false;
@@ -209,6 +209,7 @@ function stuck(name: string, waitedMs: number): HoldfastError {
     "E_STORE_UNAVAILABLE",
     `the guard of ${name} was not free for ${Math.round(waitedMs / 1000)} s`,
     {
+      reason: "busy",
       next: ["Look for a process that was stopped (state T in ps) while it used this store, and continue or end it."],
     },
   );

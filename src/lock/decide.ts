@@ -11,7 +11,7 @@
  * only, never behind the queue. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
  * refused at once with `E_LOCK_ORDER`.
  */
-import type { ErrorCode } from "../base/errors.js";
+import type { ErrorReason } from "../base/errors.js";
 import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";
 import { isWithin, type Key, nodesOf } from "./key.js";
 import { conflictNode } from "./marks.js";
@@ -55,7 +55,15 @@ export interface Ending {
 export type Decision =
   | { readonly kind: "grant"; readonly covers: ReadonlyMap<Key, Grant>; readonly ends: readonly Ending[] }
   | { readonly kind: "wait"; readonly holders: readonly Grant[]; readonly behind: Ticket | null }
-  | { readonly kind: "refuse"; readonly code: ErrorCode; readonly why: string; readonly holders: readonly Grant[] };
+  | Refusal;
+
+export type Refusal = {
+  readonly kind: "refuse";
+  readonly why: string;
+  readonly holders: readonly Grant[];
+} & ({ readonly code: Unreasoned } | { readonly code: "E_CONFIG"; readonly reason: ErrorReason<"E_CONFIG"> });
+
+type Unreasoned = "E_LOCK_ORDER" | "E_INVALID_ARGUMENT";
 
 export function decide(near: Neighbourhood, request: Request, circumstances: Circumstances): Decision {
   const own = near.grants.filter((grant) => request.presented.has(grant.tokenHash));
@@ -270,15 +278,13 @@ function firstAhead(
   return null;
 }
 
-function refuse(code: ErrorCode, why: string): Extract<Decision, { kind: "refuse" }> {
+function refuse(code: Unreasoned, why: string): Refusal {
   return { kind: "refuse", code, why, holders: [] };
 }
 
 function refuseForeign(grant: Grant): Decision {
-  return refuse(
-    "E_CONFIG",
-    `${grant.resource} is held from another machine (${grant.holderId}); this store is for one machine only`,
-  );
+  const why = `${grant.resource} is held from another machine (${grant.holderId}); this store is for one machine only`;
+  return { kind: "refuse", code: "E_CONFIG", reason: "other_machine", why, holders: [] };
 }
 
 function refusePermits(want: Want, grant: Grant): Decision {

@@ -56,7 +56,11 @@ function disagreement(field: keyof Settings, recorded: unknown, stated: unknown)
   return new HoldfastError(
     "E_CONFIG",
     `${field}: the store has ${JSON.stringify(recorded)} on record, this caller states ${JSON.stringify(stated)}`,
-    { details: { field, recorded, stated }, next: [`Leave out ${field} to use what is recorded.`] },
+    {
+      reason: "settings_differ",
+      details: { field, recorded, stated },
+      next: [`Leave out ${field} to use what is recorded.`],
+    },
   );
 }
 

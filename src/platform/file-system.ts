@@ -81,7 +81,11 @@ export function assertLocalFileSystem(dir: string): void {
     "E_CONFIG",
     `${dir} is on a ${found.type} file system mounted at ${found.mountPoint}, which other machines can write to: ` +
       "locks do not hold there",
-    { details: { path, fs_type: found.type, mount_point: found.mountPoint }, next: INSTEAD },
+    {
+      reason: "unsupported_file_system",
+      details: { path, fs_type: found.type, mount_point: found.mountPoint },
+      next: INSTEAD,
+    },
   );
 }
 
@@ -181,6 +185,7 @@ function check(dir: string, probe: string, works: () => boolean): void {
     cause = error;
   }
   throw new HoldfastError("E_CONFIG", `the file system of ${dir} fails the probe "${probe}": ${errno}`, {
+    reason: "unsupported_file_system",
     cause,
     details: { path: dir, probe, errno },
     next: INSTEAD,

@@ -43,6 +43,7 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
   }
   if (!url.startsWith("sqlite:"))
     throw new HoldfastError("E_CONFIG", `${JSON.stringify(withoutPassword(url))} is no database for this`, {
+      reason: "invalid_store_url",
       next: ["Use sqlite:PATH or postgres://…, or leave `database` out to use the store's own."],
     });
   const { openForeignRows: open } = await import("./sqlite/dal/foreign-rows.js");
@@ -73,6 +74,7 @@ export async function openInstallation(url: string): Promise<Installation> {
 
 function noSuchStore(url: string): HoldfastError {
   return new HoldfastError("E_CONFIG", `there is no store ${JSON.stringify(withoutPassword(url))}`, {
+    reason: "invalid_store_url",
     next: ["Use sqlite:PATH, file:DIR, memory:NAME or postgres://…."],
   });
 }

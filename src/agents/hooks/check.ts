@@ -108,7 +108,10 @@ interface Demand {
 
 function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: string): Demand {
   if (intent.notForAgents !== null) throw notForAgents(`\`${intent.notForAgents}\``);
-  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
+  if (root === null)
+    throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked", {
+      reason: "no_workspace",
+    });
   const at = (path: string): string => resolve(cwd ?? started, path);
   const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
   for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);

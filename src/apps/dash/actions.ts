@@ -42,7 +42,7 @@ export function parseGiven(body: string): Given {
 }
 
 function required<T>(jobs: T | null): T {
-  if (jobs === null) throw new HoldfastError("E_CONFIG", "this store has no jobs");
+  if (jobs === null) throw new HoldfastError("E_CONFIG", "this store has no jobs", { reason: "unsupported_store" });
   return jobs;
 }
 

@@ -49,6 +49,7 @@ export function requireStore({ workspace: { where } }: Sources): void {
   const mark = storeMark(where);
   if (mark === null || existsSync(mark)) return;
   throw new HoldfastError("E_STORE_UNAVAILABLE", `${mark} is gone: it was deleted or moved`, {
+    reason: "no_store",
     next: ["Put it back. When a new one is made, start `holdfast dash` again."],
   });
 }

@@ -55,6 +55,7 @@ export async function alone<T>(run: () => Promise<T>): Promise<T> {
 export function transactionsOf({ transactions, url }: Pick<Store, "transactions" | "url">): Transactions {
   if (transactions !== null) return transactions;
   throw new HoldfastError("E_CONFIG", `${url} is no database, so it has no transactions for rows of your own`, {
+    reason: "unsupported_store",
     next: ["Use a store on SQLite or PostgreSQL, or lease.commit(fn) for a file."],
   });
 }

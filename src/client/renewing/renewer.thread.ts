@@ -73,7 +73,10 @@ async function beat(slot: Slot): Promise<void> {
   } catch (error) {
     const isUnknown = !(error instanceof HoldfastError) || error.retryable || error.code === "E_IO";
     if (isUnknown) noteSuspicion(slot, true);
-    else if (table.lose(slot)) say({ kind: "lost", ...slot, code: error.code, message: error.message });
+    else if (table.lose(slot)) {
+      const { code, message, details } = error;
+      say({ kind: "lost", ...slot, code, message, details });
+    }
   }
 }
 

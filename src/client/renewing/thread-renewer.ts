@@ -27,6 +27,7 @@ export type HeartMessage =
       readonly generation: number;
       readonly code: ErrorCode;
       readonly message: string;
+      readonly details: Readonly<Record<string, unknown>>;
     }
   | { readonly kind: "suspect"; readonly index: number; readonly generation: number; readonly isSuspect: boolean };
 
@@ -104,7 +105,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
     const pulse = kept[message.index]?.pulse;
     if (pulse === undefined || table.slotAt(message.index).generation !== message.generation) return;
     if (message.kind === "suspect") pulse.onSuspect(message.isSuspect);
-    else pulse.onLost(new HoldfastError(message.code, message.message));
+    else pulse.onLost(HoldfastError.again(message));
   };
 
   /** The thread could not start or broke down: what it kept goes on beating in the event loop. */

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Duration } from "../../base/duration.js";
-import { HoldfastError, ioError } from "../../base/errors.js";
+import { type ErrorReason, HoldfastError, ioError } from "../../base/errors.js";
 import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
 import type { Profile } from "../../lock/grant.js";
 import { checkSettings } from "../../lock/settings.js";
@@ -78,16 +78,16 @@ function parseConfig(text: string, path: string, checks: Readonly<Record<string,
   try {
     value = JSON.parse(withoutByteOrderMark(text));
   } catch (cause) {
-    throw configError(path, null, `is no JSON: ${(cause as Error).message}`);
+    throw configError("invalid_file", path, null, `is no JSON: ${(cause as Error).message}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw configError(path, null, "is to be a JSON object");
+    throw configError("invalid_file", path, null, "is to be a JSON object");
   for (const [field, each] of Object.entries(value)) {
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
     if (check === undefined && field !== "$schema")
-      throw configError(path, field, `is no field; the fields are ${Object.keys(checks).join(", ")}`);
+      throw configError("unknown_field", path, field, `is no field; the fields are ${Object.keys(checks).join(", ")}`);
     const problem = check?.(each) ?? null;
-    if (problem !== null) throw configError(path, field, problem);
+    if (problem !== null) throw configError("invalid_value", path, field, problem);
   }
   return value;
 }
@@ -102,8 +102,14 @@ export function asChecked(check: () => unknown): string | null {
   }
 }
 
-function configError(path: string, field: string | null, problem: string): HoldfastError {
+function configError(
+  reason: ErrorReason<"E_CONFIG">,
+  path: string,
+  field: string | null,
+  problem: string,
+): HoldfastError {
   return new HoldfastError("E_CONFIG", field === null ? `${path} ${problem}` : `${path}: ${field} ${problem}`, {
+    reason,
     details: { path, ...(field === null ? {} : { field }) },
     next: [`Correct ${path}, then look at it with \`holdfast config show\`.`],
   });

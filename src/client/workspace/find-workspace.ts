@@ -130,6 +130,7 @@ function requireShared(store: string): string {
   // mutant: cli-memory-store: (!store.startsWith("memory:")) return store; → (store.length > 0) return store;
   if (!store.startsWith("memory:")) return store;
   throw new HoldfastError("E_CONFIG", `nobody else would see the locks in ${store}: it ends with the command`, {
+    reason: "unsupported_store",
     details: { field: "store" },
     next: ["Use sqlite:PATH, file:DIR or postgres://…."],
   });
@@ -139,6 +140,7 @@ function requireShared(store: string): string {
 function absolute(url: string, base: string): string {
   if (/^(sqlite|file):$/.test(url))
     throw new HoldfastError("E_CONFIG", `${url} needs a path`, {
+      reason: "invalid_store_url",
       details: { field: "store" },
       next: [`Write ${url}PATH.`],
     });
@@ -148,6 +150,7 @@ function absolute(url: string, base: string): string {
 
 function noWorkspace(message: string, root: string | null): HoldfastError {
   return new HoldfastError("E_CONFIG", message, {
+    reason: "no_workspace",
     details: { field: "root" },
     next: [root === null ? "holdfast init" : `holdfast init --root ${root}`],
   });

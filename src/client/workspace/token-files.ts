@@ -121,6 +121,7 @@ export function stateFolder(env: NodeJS.ProcessEnv): string {
     "E_CONFIG",
     "there is no place for your lease tokens: HOME is not set, and you have no home",
     {
+      reason: "invalid_value",
       details: { field: "XDG_STATE_HOME" },
       next: ["Set XDG_STATE_HOME to a folder that is yours alone."],
     },

@@ -77,6 +77,7 @@ export class Entrance {
 
 function stuck(): HoldfastError {
   return new HoldfastError("E_STORE_UNAVAILABLE", `the documents were in use for ${GIVE_UP_AFTER_MS / 1000} s`, {
+    reason: "busy",
     next: ["Look for a process that was stopped (state T in ps) while it used them, and continue or end it."],
   });
 }

@@ -268,6 +268,7 @@ function timeoutFromEnvironment(env: NodeJS.ProcessEnv): number {
   const timeoutMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : Number.NaN;
   if (timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
   throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT is not a number of seconds from 0 to 86400: ${text}`, {
+    reason: "invalid_value",
     details: { field: "HOLDFAST_LOCK_TIMEOUT", value: text },
     next: ["Set HOLDFAST_LOCK_TIMEOUT to seconds, such as 5 or 0.5, or unset it."],
   });

@@ -46,6 +46,7 @@ export function openJobs(holdfast: Holdfast): Jobs {
   const { scripts, url } = kernel;
   if (scripts === null)
     throw new HoldfastError("E_CONFIG", `${url} has no jobs`, {
+      reason: "unsupported_store",
       next: ["Use a store on SQLite or PostgreSQL: sqlite:PATH, postgres://…."],
     });
   return new Jobs(kernel, scripts);

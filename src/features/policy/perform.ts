@@ -40,10 +40,13 @@ export class Policies {
     const replaced = Object.keys(operations).filter((name) => Object.hasOwn(SHIPPED, name));
     if (replaced.length > 0)
       throw new HoldfastError("E_CONFIG", `policy: ${replaced.join(", ")} is a shipped rule, and stays as it is`, {
+        reason: "invalid_value",
         next: ["Give the workspace's own operation another name."],
       });
     if (deployment !== undefined && deployment !== "single-node" && deployment !== "multi-node")
-      throw new HoldfastError("E_CONFIG", `deployment is single-node or multi-node, not ${String(deployment)}`);
+      throw new HoldfastError("E_CONFIG", `deployment is single-node or multi-node, not ${String(deployment)}`, {
+        reason: "invalid_value",
+      });
     this.#policy = { ...SHIPPED, ...operations };
     this.#deployment = deployment ?? null;
   }
@@ -117,9 +120,7 @@ export class Policies {
     throw new HoldfastError(
       "E_CONFIG",
       `${operation}: a multi-node deployment keeps its locks in PostgreSQL, not in ${storeUrl}`,
-      {
-        next: ["Open the store that all machines share: postgres://…"],
-      },
+      { reason: "unsupported_store", next: ["Open the store that all machines share: postgres://…"] },
     );
   }
 }

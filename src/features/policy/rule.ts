@@ -97,5 +97,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function wrong(operation: string, problem: string): HoldfastError {
-  return new HoldfastError("E_CONFIG", `policy: ${operation} ${problem}`, { details: { field: "policy", operation } });
+  return new HoldfastError("E_CONFIG", `policy: ${operation} ${problem}`, {
+    reason: "invalid_value",
+    details: { field: "policy", operation },
+  });
 }

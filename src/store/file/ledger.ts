@@ -145,7 +145,7 @@ export class FileLedger implements Ledger {
   }
 
   #tree(name: Key): FileTree {
-    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
+    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`, { reason: "closed" });
     const tree = this.#trees.get(name) ?? this.#openTree(name);
     this.#steps += 1;
     tree.lastStep = this.#steps;

@@ -21,7 +21,11 @@ import { BlockFile } from "./tree/block-file.js";
 import { FenceFloor } from "./tree/fence-floor.js";
 
 export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
-  if (place === "") throw new HoldfastError("E_CONFIG", "file: needs a folder", { next: ["Write file:DIR."] });
+  if (place === "")
+    throw new HoldfastError("E_CONFIG", "file: needs a folder", {
+      reason: "invalid_store_url",
+      next: ["Write file:DIR."],
+    });
   const layout = layoutOf(resolve(place));
   prepareFolder(layout);
   const settings = await agree(layout, stated, clock());

@@ -36,7 +36,10 @@ export function assertNothingForeign(records: LedgerRecords, now: Instant, url: 
       throw new HoldfastError(
         "E_CONFIG",
         `${url} is in use on another machine: ${foreign.resource} is held by ${foreign.owner} (${foreign.holderId})`,
-        { next: ["Give each machine a store of its own, or release what is held there first."] },
+        {
+          reason: "other_machine",
+          next: ["Give each machine a store of its own, or release what is held there first."],
+        },
       );
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;

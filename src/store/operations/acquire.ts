@@ -6,7 +6,7 @@
 
 import { HoldfastError } from "../../base/errors.js";
 import type { AuditDraft } from "../../lock/audit.js";
-import { type Decision, decide, type Ending, type Neighbourhood } from "../../lock/decide.js";
+import { type Decision, decide, type Ending, type Neighbourhood, type Refusal } from "../../lock/decide.js";
 import type { Grant, Ticket, Want } from "../../lock/grant.js";
 import { type Key, treeOf } from "../../lock/key.js";
 import { isExpired, patiently } from "../../lock/profile.js";
@@ -166,12 +166,13 @@ export function refused(
   view: LedgerView,
   near: Neighbourhood,
   wants: readonly Want[],
-  decision: Extract<Decision, { kind: "refuse" }>,
+  decision: Refusal,
 ): HoldfastError {
   const field = decision.code === "E_INVALID_ARGUMENT" ? { field: decision.why.split(":", 1)[0] } : {};
-  return new HoldfastError(decision.code, decision.why, {
-    details: { ...field, contention: reportContention(view, near, wants, decision.holders) },
-  });
+  const details = { ...field, contention: reportContention(view, near, wants, decision.holders) };
+  return decision.code === "E_CONFIG"
+    ? new HoldfastError(decision.code, decision.why, { reason: decision.reason, details })
+    : new HoldfastError(decision.code, decision.why, { details });
 }
 
 function nothingToSteal(wants: readonly Want[]): HoldfastError {

@@ -38,6 +38,7 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
   // mutant: publish-key: if (!isWithin(recorded, grant.resource)) → if (!isWithin(recorded, recorded))
   if (!isWithin(recorded, grant.resource))
     throw new HoldfastError("E_CONFIG", `${draft.target} is published under ${recorded}, not under ${grant.resource}`, {
+      reason: "key_differs",
       details: { path: draft.target, recorded, resource: grant.resource },
       next: [`Hold ${recorded}, or something above it, to publish there.`],
     });

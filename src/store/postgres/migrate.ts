@@ -108,10 +108,12 @@ async function assertRoom(client: pg.Client): Promise<void> {
   const { encoding, is_taken: isTaken } = rows[0];
   if (encoding !== "UTF8")
     throw new HoldfastError("E_CONFIG", `the database has the encoding ${encoding}, and UTF8 is needed`, {
+      reason: "unsupported_database",
       next: ["create database … encoding 'UTF8' template template0"],
     });
   if (isTaken)
     throw new HoldfastError("E_CONFIG", "the database has a schema holdfast, and there is no store in it", {
+      reason: "unsupported_database",
       next: ["Give that schema another name, or drop it if it is empty: drop schema holdfast"],
     });
 }

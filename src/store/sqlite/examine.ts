@@ -57,6 +57,7 @@ function settingsIn(database: Database, path: string, known: number): Settings {
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} has schema version ${version}, this is ${known}`);
   if (version < known)
     throw new HoldfastError("E_CONFIG", `${path} has schema version ${version}, this is ${known}`, {
+      reason: "outdated_schema",
       next: ["Open the store once, or run `holdfast migrate`: it is brought up to date."],
     });
   const text = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];

@@ -49,7 +49,8 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
 function dropAll(path: string, migrations: readonly Migration[], clock: Clock): boolean {
   const isEmpty = withDatabase(path, (database) => {
     if (knownVersion(database, migrations) === 0) return null;
-    if (!database.tryBegin()) throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`);
+    if (!database.tryBegin())
+      throw new HoldfastError("E_STORE_UNAVAILABLE", `${path} is locked by another writer`, { reason: "busy" });
     try {
       runMissing(database, migrations);
       // mutant: uninstall-while-held: assertFree(database, clock); →

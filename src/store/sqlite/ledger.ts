@@ -77,7 +77,7 @@ export class SqliteLedger implements Ledger {
   }
 
   async #inTurn<T>(step: () => Outcome<T> | "busy"): Promise<T> {
-    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`);
+    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.url} was closed`, { reason: "closed" });
     if (this.#crowdedSteps === 0) {
       const outcome = step();
       if (outcome !== "busy") return outcome.result;
@@ -123,6 +123,7 @@ export class SqliteLedger implements Ledger {
 function stuck(path: string): HoldfastError {
   const seconds = GIVE_UP_AFTER_MS / 1000;
   return new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${path} locked for ${seconds} s`, {
+    reason: "busy",
     next: ["Look for a program that has a write transaction open on this file, and end it."],
   });
 }

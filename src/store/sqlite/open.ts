@@ -27,7 +27,11 @@ export async function openSqliteStore(
   clock: Clock,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<Store> {
-  if (place === "") throw new HoldfastError("E_CONFIG", "sqlite: needs a path", { next: ["Write sqlite:PATH."] });
+  if (place === "")
+    throw new HoldfastError("E_CONFIG", "sqlite: needs a path", {
+      reason: "invalid_store_url",
+      next: ["Write sqlite:PATH."],
+    });
   const path = resolve(place);
   prepareFolder(dirname(path), !existsSync(path));
 

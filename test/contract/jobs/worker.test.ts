@@ -25,7 +25,7 @@ async function shaky(place: Place, code: "E_STORE_UNAVAILABLE" | "E_IO" = "E_STO
     run: async (script, options) => {
       if (trouble.isOn) {
         trouble.refusals += 1;
-        throw new HoldfastError(trouble.code, "not now");
+        throw HoldfastError.again({ code: trouble.code, message: "not now", details: { reason: "unreachable" } });
       }
       return scripts.run(script, options);
     },

@@ -234,7 +234,7 @@ function waitingClient() {
       return JSON.stringify({ kind: "queued", ticket_id: "t1", ahead: 0, contention: {} });
     },
     ask: async () => {
-      throw new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+      throw new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut", { reason: "unreachable" });
     },
     wakeUps: { isListening: () => true, takeAnswer: () => heard },
   } as unknown as Connection;

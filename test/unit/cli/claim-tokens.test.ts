@@ -22,7 +22,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const away = new HoldfastError("E_STORE_UNAVAILABLE", "the server is away");
+const away = new HoldfastError("E_STORE_UNAVAILABLE", "the server is away", { reason: "unreachable" });
 const tokens = () => opened.files.find("issue:1").map((kept) => kept.lease_token);
 
 /** As of a server that has made the claim, and then could not be told that it is not wanted. */

@@ -58,7 +58,7 @@ describe("the audit trail", () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);
     process.on("unhandledRejection", note);
-    const away = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+    const away = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut", { reason: "unreachable" });
     const trail = createAuditTrail({ reader: { auditHeads: () => Promise.reject(away) } } as unknown as Store);
     const following = trail.follow();
     await sleep(20);

@@ -11,7 +11,7 @@ import { openWorkplace, pass, type Workplace } from "../../fixtures/client/insta
 import { key } from "../../fixtures/lock/samples.fixture.js";
 import { PARTY } from "../../fixtures/store/acquire-request.fixture.js";
 
-const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut", { reason: "unreachable" });
 
 let place: Workplace;
 

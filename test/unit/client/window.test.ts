@@ -3,7 +3,7 @@ import { HoldfastError } from "../../../src/base/errors.js";
 import { withWindow } from "../../../src/client/lease/window.js";
 import { openWorkplace, pass, type Workplace } from "../../fixtures/client/instance.fixture.js";
 
-const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut");
+const UNAVAILABLE = new HoldfastError("E_STORE_UNAVAILABLE", "the line is cut", { reason: "unreachable" });
 
 let place: Workplace;
 

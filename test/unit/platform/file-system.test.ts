@@ -173,7 +173,7 @@ function refusal(probe: string, errno: string): unknown {
     name: "HoldfastError",
     code: "E_CONFIG",
     message: expect.stringContaining(`"${probe}": ${errno}`),
-    details: { path: dir, probe, errno },
+    details: { reason: "unsupported_file_system", path: dir, probe, errno },
     next: [expect.stringContaining("local disk"), expect.stringContaining("postgres://")],
   });
 }

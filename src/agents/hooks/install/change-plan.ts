@@ -22,6 +22,7 @@ import {
 } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { HOME } from "../../../base/home-folder.js";
 import { underGuard } from "../../../files/guard.js";
 import { type Kept, readKept, writeKept } from "./kept-files.js";
@@ -200,7 +201,7 @@ function readText(path: string): Text {
   }
   const text = bytes.toString("utf8");
   if (Buffer.from(text).equals(bytes)) return text;
-  throw new HoldfastError("E_CONFIG", `${path} is no UTF-8 text`, { details: { path } });
+  throw new HoldfastError("E_CONFIG", `${path} is no UTF-8 text`, { reason: "invalid_file", details: { path } });
 }
 
 /** A file that is a link stays one. */
@@ -217,7 +218,9 @@ function naming<T>(name: string, edit: () => T): T {
     return edit();
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    throw new HoldfastError(error.code, `${name}: ${error.message}`, { details: { path: name }, next: error.next });
+    const { code, next, details } = error;
+    const message = `${name}: ${error.message}`;
+    throw HoldfastError.again({ code, message, details: { ...given({ reason: details.reason }), path: name }, next });
   }
 }
 

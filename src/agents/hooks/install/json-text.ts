@@ -97,6 +97,7 @@ function indentOf(text: string): string {
 
 function wrongKind(path: readonly string[], wanted: string): HoldfastError {
   return new HoldfastError("E_CONFIG", `${path.join(".") || "the file"} is to be ${wanted}`, {
+    reason: "invalid_file",
     next: ["Mend the file by hand, then try again."],
   });
 }
@@ -173,6 +174,7 @@ class Reader {
   #wrong(): HoldfastError {
     const line = this.#text.slice(0, this.#at).split("\n").length;
     return new HoldfastError("E_CONFIG", `is no JSON (line ${line})`, {
+      reason: "invalid_file",
       next: ["Mend the file by hand, then try again."],
     });
   }

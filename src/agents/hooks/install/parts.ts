@@ -55,6 +55,7 @@ export function gitHookPath(root: string, name: string): string {
     return resolve(root, told.trimEnd());
   } catch {
     throw new HoldfastError("E_CONFIG", `${root} is not in a git repository, or there is no git here`, {
+      reason: "not_installed",
       next: ["git init"],
     });
   }
@@ -68,6 +69,7 @@ function assertShellScript(path: string, text: string): void {
     "E_CONFIG",
     isShell ? `${path} is not executable, so git does not run it` : `${path} is no shell script`,
     {
+      reason: "invalid_file",
       details: { path },
       next: [isShell ? `chmod +x ${path}` : "Run `holdfast hook check git` in it, and end with its exit code."],
     },

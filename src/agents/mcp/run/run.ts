@@ -100,6 +100,7 @@ export class Run {
     const { root } = this.#workspace;
     if (root !== null) return root;
     throw new HoldfastError("E_CONFIG", `${why}, and this server has only a store`, {
+      reason: "no_workspace",
       details: { field: "root" },
       next: ["Start the server with --root DIR, or name keys instead."],
     });

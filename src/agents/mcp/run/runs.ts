@@ -99,6 +99,7 @@ export class Runs {
   async #begin(client: string): Promise<Run> {
     if (this.#open.size >= MAX_RUNS)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `this server has ${MAX_RUNS} runs open already`, {
+        reason: "full",
         next: ["Name your run with `run` instead of opening a new one for each call."],
       });
     const run = await this.#openOne(client, false);
@@ -107,7 +108,7 @@ export class Runs {
   }
 
   async #openOne(client: string, isOnlyOne: boolean): Promise<Run> {
-    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", "this server is closing");
+    if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", "this server is closing", { reason: "closed" });
     const { said, cwd, env } = this.#options;
     const workspace = findWorkspace(said, { cwd, env });
     const handle = `run-${randomBytes(12).toString("hex")}`;

@@ -5,7 +5,10 @@ import type { BaseContext, Outcome } from "../command.js";
 
 export async function gitCheck(context: BaseContext): Promise<Outcome> {
   const { root } = context.workspace();
-  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked");
+  if (root === null)
+    throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked", {
+      reason: "no_workspace",
+    });
   const keys = stagedKeys(root, context.cwd);
   const holdfast = keys.length === 0 ? null : await context.openForReading();
   if (holdfast !== null) await assertNobodyElseHolds(holdfast, keys, context.env);

@@ -19,7 +19,11 @@ export async function installHook(context: ContextWith<InstallFlags, { readonly 
   const { CLIENT: client } = context.args;
   const { uninstall: isUninstall, "dry-run": isDry } = context.flags;
   const { root } = context.workspace();
-  if (root === null) throw new HoldfastError("E_CONFIG", "there is no workspace here", { next: ["holdfast init"] });
+  if (root === null)
+    throw new HoldfastError("E_CONFIG", "there is no workspace here", {
+      reason: "no_workspace",
+      next: ["holdfast init"],
+    });
   const options = hookOptions(context.env, context.flags);
   const plan = new ChangePlan(root);
   const part = hookPart(root, client, options);

@@ -10,6 +10,7 @@ export async function proveHooksHere(context: BaseContext): Promise<Outcome> {
   const proofs = root === null ? [] : await proveHooks(workspace, root, context.env);
   if (proofs.length === 0)
     throw new HoldfastError("E_CONFIG", "no hook of ours is installed here, so nothing keeps agents apart", {
+      reason: "not_installed",
       next: ["holdfast hook install claude", "holdfast init --agents"],
     });
   const isGood = proofs.every(({ ok }) => ok);

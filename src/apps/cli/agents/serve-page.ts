@@ -46,6 +46,7 @@ export async function servePage(context: ContextWith<PageFlags>): Promise<Outcom
 function noStore({ where, sources }: Workspace): HoldfastError {
   const isNamed = sources.store === "flag" || sources.store === "environment";
   return new HoldfastError("E_CONFIG", `there is nothing to look at yet: ${where} is not there`, {
+    reason: "no_store",
     details: { field: "store" },
     next: isNamed ? ["Check what --store or HOLDFAST_STORE says; the first lock makes a store."] : ["holdfast init"],
   });

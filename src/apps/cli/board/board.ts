@@ -43,6 +43,7 @@ function boardFolder(context: BaseContext): string {
   const { root } = context.workspace();
   if (root !== null) return join(root, HOME, "board");
   throw new HoldfastError("E_CONFIG", "the board is in a workspace, and there is none here", {
+    reason: "no_workspace",
     details: { field: "root" },
     next: ["holdfast init"],
   });

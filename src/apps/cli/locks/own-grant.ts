@@ -15,7 +15,7 @@ export function notingOwn(error: unknown, owner: string, files: TokenFiles): unk
   if (first === undefined || second !== undefined || first.owner !== owner) return error;
   if (files.find(first.resource).length === 0) return error;
   const { code, message, details, next } = error;
-  return new HoldfastError(code, message, { cause: error, details: { ...details, yours: first.resource }, next });
+  return HoldfastError.again({ code, message, cause: error, details: { ...details, yours: first.resource }, next });
 }
 
 /** Another process of the same name may have taken it, so waiting stays among the steps. */

@@ -18,7 +18,7 @@ export async function stealLock(context: Parameters<typeof takeOver>[0]): Promis
 }
 
 function nothingToSteal(resource: string, cause: HoldfastError): HoldfastError {
-  return new HoldfastError(cause.code, cause.message, {
+  return new HoldfastError("E_NOT_FOUND", cause.message, {
     cause,
     details: { ...cause.details, resource },
     next: [`holdfast lock acquire ${resource}`],
@@ -26,12 +26,12 @@ function nothingToSteal(resource: string, cause: HoldfastError): HoldfastError {
 }
 
 function stillHeld(context: BaseContext, resource: string, cause: HoldfastError): HoldfastError {
-  const { details, code, message } = cause;
+  const { details, message } = cause;
   // What is in the way may be held above or below the key that was asked for.
   const held = (details.contention as Contention | undefined)?.holders[0]?.resource ?? resource;
   const toBreak = `holdfast lock break ${held} --reason "…"`;
   const maySo = isPerson(context.workspace().owner);
-  return new HoldfastError(code, message, {
+  return new HoldfastError("E_LOCK_CONFLICT", message, {
     cause,
     details,
     next: [

@@ -35,6 +35,7 @@ function rootOf(context: BaseContext): string {
   const { root } = context.workspace();
   if (root === null)
     throw new HoldfastError("E_CONFIG", "worktrees need a workspace, and there is none around", {
+      reason: "no_workspace",
       next: ["holdfast init"],
     });
   return root;

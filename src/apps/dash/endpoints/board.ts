@@ -10,7 +10,8 @@ const MOST_READ = 10_000;
 const PER_COLUMN = 100;
 
 export async function board({ board: reader }: Sources, query: Query): Promise<Omit<BoardView, "now">> {
-  if (reader === null) throw new HoldfastError("E_CONFIG", "there is no workspace, and so no board");
+  if (reader === null)
+    throw new HoldfastError("E_CONFIG", "there is no workspace, and so no board", { reason: "no_workspace" });
   const [text, label] = [query.text("text"), query.text("label")];
   const { issues, next, unreadable } = await reader.list({
     limit: MOST_READ,

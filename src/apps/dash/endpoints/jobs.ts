@@ -9,7 +9,7 @@ import type { JobsView } from "../views.js";
 const PAGE = 100;
 
 export async function jobs({ jobs: queue }: Sources, query: Query): Promise<Omit<JobsView, "now">> {
-  if (queue === null) throw new HoldfastError("E_CONFIG", "this store has no jobs");
+  if (queue === null) throw new HoldfastError("E_CONFIG", "this store has no jobs", { reason: "unsupported_store" });
   const project = query.text("project");
   const state = query.oneOf("state", JOB_STATES);
   const before = query.integer("after", Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER);

@@ -7,7 +7,8 @@ import type { SnapshotsView } from "../views.js";
 const MOST = 500;
 
 export async function snapshots({ worktrees }: Sources, query: Query): Promise<Omit<SnapshotsView, "now">> {
-  if (worktrees === null) throw new HoldfastError("E_CONFIG", "there is no workspace, and so no snapshots");
+  if (worktrees === null)
+    throw new HoldfastError("E_CONFIG", "there is no workspace, and so no snapshots", { reason: "no_workspace" });
   const worktree = query.text("worktree");
   const all = worktrees.list(worktree === undefined ? {} : { worktree });
   const newest = [...all].sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0));

@@ -29,7 +29,8 @@ async function perform(begin: Begin): Promise<Report> {
 
 async function handle({ job, module, store, owner, token }: Begin): Promise<unknown> {
   const { handler } = (await import(module)) as { readonly handler?: ChildHandler };
-  if (typeof handler !== "function") throw new HoldfastError("E_CONFIG", `${module} exports no function handler`);
+  if (typeof handler !== "function")
+    throw new HoldfastError("E_CONFIG", `${module} exports no function handler`, { reason: "invalid_file" });
   const keys = job.locks.map(({ resource }) => resource);
   if (keys.length === 0) return handler(job, { ...TOOLS, lease: null });
   const holdfast = await openHoldfast({ store, owner, heart: "loop" });

@@ -121,6 +121,7 @@ export function* retryJob(id: number, party: Party): Script<JobRecord | null> {
       throw new HoldfastError(
         "E_STORE_UNAVAILABLE",
         `a transaction that is open adds a job under the unique key ${row.unique_key}`,
+        { reason: "busy" },
       );
     const now = yield* time();
     const again = row.cron === null ? now.wallMs : nextTime(row.cron, row.time_zone, now.wallMs);

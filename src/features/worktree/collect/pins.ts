@@ -123,6 +123,7 @@ function stuck(path: string): HoldfastError {
   return new HoldfastError(
     "E_STORE_UNAVAILABLE",
     `${path} was not free for ${PATIENCE_MS / 1000} s: does a gc not end?`,
+    { reason: "busy" },
   );
 }
 

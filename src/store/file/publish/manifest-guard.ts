@@ -24,7 +24,8 @@ export class ManifestGuard {
     if (this.#isInside) return;
     this.#guard ??= openGuard(this.#path);
     for (let tries = 0; !this.#guard.tryEnter(); tries += 1) {
-      if (tries >= TRIES) throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.#path} is held by somebody else`);
+      if (tries >= TRIES)
+        throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.#path} is held by somebody else`, { reason: "busy" });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
     this.#isInside = true;

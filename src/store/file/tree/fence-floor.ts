@@ -45,7 +45,7 @@ export class FenceFloor {
     if (isHighEnough(known, now, size)) return startUnder(known, now);
     for (let tries = 0; !this.#guard.tryEnter(); tries += 1) {
       if (tries >= RAISE_TRIES)
-        throw new HoldfastError("E_STORE_UNAVAILABLE", "the fence floor is being raised elsewhere");
+        throw new HoldfastError("E_STORE_UNAVAILABLE", "the fence floor is being raised elsewhere", { reason: "busy" });
       pauseThread(RAISE_PAUSE_MS);
     }
     try {

@@ -14,7 +14,7 @@ import type { SqlRow } from "../../contract.js";
 import { hasPoolerInBetween } from "../pooler.js";
 import { beginWith } from "./begin-with.js";
 import type { Call } from "./call.js";
-import { isLostConnection, toCallersError, toHoldfastError } from "./error-codes.js";
+import { isLostConnection, TOO_MANY_CLIENTS, toCallersError, toHoldfastError } from "./error-codes.js";
 import { Question } from "./query.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
@@ -194,10 +194,12 @@ function openLine(url: string): Shared {
   return line;
 }
 
-/** The pool says only that time ran out. */
+/** The pool says only that time ran out. The SQLSTATE is what a server says of its own connections. */
 function asBusy(error: unknown): unknown {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect"
-    ? new Error(`all ${CONNECTIONS} connections of this process are in use`, { cause: error })
+    ? Object.assign(new Error(`all ${CONNECTIONS} connections of this process are in use`, { cause: error }), {
+        code: TOO_MANY_CLIENTS,
+      })
     : error;
 }
 

@@ -4,7 +4,7 @@
  * now" is `E_STORE_UNAVAILABLE`; so is a server without the schema, because after a failover that is a server that
  * knows nothing of what is held, not a free one.
  */
-import { ERRORS, type ErrorCode, HoldfastError } from "../../../base/errors.js";
+import { ERRORS, type ErrorCode, type ErrorReason, HoldfastError } from "../../../base/errors.js";
 
 interface ServerError {
   readonly code?: string;
@@ -22,9 +22,24 @@ const ROLLED_BACK = new Set(["40001", "40P01"]);
 const READ_ONLY = "25006";
 /** Also what a server says that only follows another, when it is asked for what it does not have. */
 const UNSUPPORTED = "0A000";
-const TOO_MANY_CLIENTS = "53300";
+export const TOO_MANY_CLIENTS = "53300";
 const LOCK_TIMEOUT = "55P03";
 const CANCELLED = "57014";
+
+type Reason = ErrorReason<"E_STORE_UNAVAILABLE">;
+
+/** The reasons by the start of the SQLSTATE. */
+const REASONS: readonly (readonly [start: string, reason: Reason])[] = [
+  ["08", "unreachable"],
+  ["57P", "unreachable"],
+  ["40", "busy"],
+  [LOCK_TIMEOUT, "busy"],
+  [CANCELLED, "timeout"],
+  // The limits of an idle and of a long transaction.
+  ["25P0", "timeout"],
+  ["53", "full"],
+  [NO_DATABASE, "no_store"],
+];
 
 function factsOf(error: unknown): ServerError {
   return typeof error === "object" && error !== null ? (error as ServerError) : {};
@@ -48,7 +63,8 @@ export function isLostConnection(error: unknown): boolean {
 export function toHoldfastError(error: unknown, where: string): Error {
   if (error instanceof HoldfastError) return error;
   const { code, message = String(error), detail, hint } = factsOf(error);
-  if (!isSqlState(code)) return error instanceof TypeError ? error : unavailable(where, message, error);
+  if (!isSqlState(code))
+    return error instanceof TypeError ? error : unavailable(where, message, error, reasonOfLoss(code, message));
   if (code.startsWith("HF")) return refusal(message, detail, hint, error);
   if (code === "42501")
     return new HoldfastError("E_FORBIDDEN", `the database role may not do that: ${message}`, {
@@ -58,14 +74,18 @@ export function toHoldfastError(error: unknown, where: string): Error {
       ],
     });
   if (code.startsWith("28"))
-    return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, { cause: error });
+    return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, {
+      reason: "access_denied",
+      cause: error,
+    });
   if (NOTHING_THERE.has(code)) return nothingThere(where, message, error);
   const next = nextAfter(code, message);
-  if (next !== null) return unavailable(where, message, error, next);
+  const reason = reasonOf(code, message);
+  if (next !== null) return unavailable(where, message, error, reason, next);
   if (code.startsWith("22"))
     return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
   if (code.startsWith("42") && error instanceof Error) return error;
-  return unavailable(where, message, error);
+  return unavailable(where, message, error, reason);
 }
 
 /** Of a statement the caller wrote: what concerns us is coded, what concerns the statement is the server's own error. */
@@ -93,7 +113,9 @@ export function toCallersError(error: unknown, where: string): unknown {
 
 function refusal(message: string, detail: string | undefined, hint: string | undefined, cause: unknown): HoldfastError {
   const [, code = "", why = message] = /^(E_[A-Z_]+): (.*)$/s.exec(message) ?? [];
-  return new HoldfastError(code in ERRORS ? (code as ErrorCode) : "E_STORE_CORRUPT", why, {
+  return HoldfastError.again({
+    code: code in ERRORS ? (code as ErrorCode) : "E_STORE_CORRUPT",
+    message: why,
     cause,
     ...(detail === undefined ? {} : { details: JSON.parse(detail) as Record<string, unknown> }),
     ...(hint === undefined || hint === "" ? {} : { next: [hint] }),
@@ -102,20 +124,35 @@ function refusal(message: string, detail: string | undefined, hint: string | und
 
 /** What to do about it, where that is known. */
 function nextAfter(code: string, message: string): string | null {
-  if (code === READ_ONLY || (code === UNSUPPORTED && message.includes("recovery")))
+  if (onlyReads(code, message))
     return "This server only reads: connect to the primary, or find out why default_transaction_read_only is on.";
   if (code === LOCK_TIMEOUT) return "Try again; if it goes on, pg_stat_activity shows which transaction was left open.";
   if (code === NO_DATABASE) return "Create the database, or correct its name in the URL.";
   return null;
 }
 
-function unavailable(where: string, message: string, cause: unknown, next?: string): HoldfastError {
+function onlyReads(code: string, message: string): boolean {
+  return code === READ_ONLY || (code === UNSUPPORTED && message.includes("recovery"));
+}
+
+function reasonOf(code: string, message: string): Reason {
+  if (onlyReads(code, message)) return "read_only";
+  return REASONS.find(([start]) => code.startsWith(start))?.[1] ?? "server_error";
+}
+
+/** The system has a code for a connection that timed out; the driver has only words. */
+function reasonOfLoss(code: string | undefined, message: string): Reason {
+  return code === "ETIMEDOUT" || /\btimeout\b/.test(message) ? "timeout" : "unreachable";
+}
+
+function unavailable(where: string, message: string, cause: unknown, reason: Reason, next?: string): HoldfastError {
   const known = next === undefined ? {} : { next: [next] };
-  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { cause, ...known });
+  return new HoldfastError("E_STORE_UNAVAILABLE", `${where}: ${message}`, { reason, cause, ...known });
 }
 
 function nothingThere(where: string, message: string, cause: unknown): HoldfastError {
   return new HoldfastError("E_STORE_UNAVAILABLE", `there is no store on ${where}: ${message}`, {
+    reason: "no_store",
     cause,
     next: [
       "If it is really a new one, set it up once with `holdfast migrate`; if not, find out where the old one went.",

@@ -65,7 +65,10 @@ export async function withinLimit<T>(body: Body<T>, query: Query, limitMs: numbe
       throw new RangeError("only SQLite answers the store's own statements");
     },
     rows() {
-      throw new HoldfastError("E_CONFIG", "PostgreSQL answers later", { next: ["Await sql.query(…)."] });
+      throw new HoldfastError("E_CONFIG", "PostgreSQL answers later", {
+        reason: "unsupported_store",
+        next: ["Await sql.query(…)."],
+      });
     },
     async query(statement, values = []): Promise<SqlRow[]> {
       if (isOver) throw invalidArgument("sql", "its transaction has ended: use it inside the function it is given to");

@@ -195,5 +195,6 @@ function stoodStill(target: string): HoldfastError {
   return new HoldfastError(
     "E_STORE_UNAVAILABLE",
     `too much time went by between the check and the rename to ${target}: the server may have ended it`,
+    { reason: "timeout" },
   );
 }

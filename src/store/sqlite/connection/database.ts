@@ -229,6 +229,7 @@ function assertVersion(version: string): void {
       throw new HoldfastError(
         "E_CONFIG",
         `SQLite ${version} can corrupt a WAL; ${OLDEST_SQLITE.join(".")} or later is needed`,
+        { reason: "unsupported_database" },
       );
   }
 }

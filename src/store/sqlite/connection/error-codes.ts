@@ -18,7 +18,7 @@ export function codedError(error: unknown, path: string): unknown {
   switch (extended & 0xff) {
     case BUSY:
     case PROTOCOL:
-      return new HoldfastError("E_STORE_UNAVAILABLE", `${path} is busy with another writer`, { cause });
+      return new HoldfastError("E_STORE_UNAVAILABLE", `${path} is busy with another writer`, { reason: "busy", cause });
     case CORRUPT:
     case NOTADB:
       return new HoldfastError("E_STORE_CORRUPT", `${path}: ${cause.message}`, { cause, details: { path } });

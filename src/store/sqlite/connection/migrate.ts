@@ -12,7 +12,7 @@ import { type Migration, missingMigrations, newestVersion } from "./schema.js";
 /** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
 export function migrate(database: Database, stated: Partial<Settings>, migrations: readonly Migration[]): Settings {
   if (!database.tryBegin())
-    throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`);
+    throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`, { reason: "busy" });
   try {
     runMissing(database, migrations);
     const settings = agreeOnSettings(database, stated);

@@ -30,6 +30,7 @@ export class Presence {
     // mutant: sqlite-replaced: if (named?.ino !== this.#ino || named.dev !== this.#dev) → if (named === null)
     if (named?.ino !== this.#ino || named.dev !== this.#dev)
       throw new HoldfastError("E_STORE_UNAVAILABLE", `${this.#path} was deleted, moved or replaced`, {
+        reason: "no_store",
         next: ["Open the store again. What was held in it is lost."],
       });
     this.#lookedAt = now;

@@ -32,8 +32,9 @@ export function openTurnstile(path: string): Guard {
   let markedAt = Number.NEGATIVE_INFINITY;
   return {
     tryEnter() {
-      // mutant: turnstile-closed: if (isClosed) throw → if (isClosed && isInside) throw
-      if (isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", `the turnstile ${path} was closed`);
+      // mutant: turnstile-closed: if (isClosed) → if (isClosed && isInside)
+      if (isClosed)
+        throw new HoldfastError("E_STORE_UNAVAILABLE", `the turnstile ${path} was closed`, { reason: "closed" });
       if (isInside || !tryLockExclusive(fd)) return false;
       isInside = true;
       const now = performance.now();

@@ -120,7 +120,10 @@ export class Statements implements Sql {
   }
 
   query(): Promise<SqlRow[]> {
-    throw new HoldfastError("E_CONFIG", "SQLite answers at once", { next: ["Call sql.rows(…) without await."] });
+    throw new HoldfastError("E_CONFIG", "SQLite answers at once", {
+      reason: "unsupported_store",
+      next: ["Call sql.rows(…) without await."],
+    });
   }
 
   /** A statement such as INSERT OR ROLLBACK may have ended the transaction; what follows it would stand alone. */

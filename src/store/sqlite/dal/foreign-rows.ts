@@ -119,9 +119,12 @@ class Marks {
 async function inTransaction<T>(database: Database, body: () => T): Promise<T> {
   for (const startedAt = performance.now(); !database.tryBegin(); ) {
     if (performance.now() - startedAt > GIVE_UP_AFTER_MS)
-      throw new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${database.path} locked for 5 s`);
+      throw new HoldfastError("E_STORE_UNAVAILABLE", `another program kept ${database.path} locked for 5 s`, {
+        reason: "busy",
+      });
     await sleep(jittered(0, PAUSE_MS));
-    if (!database.isOpen) throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} was closed`);
+    if (!database.isOpen)
+      throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} was closed`, { reason: "closed" });
   }
   try {
     const result = body();

@@ -64,7 +64,8 @@ begin
     select * into j from jobs where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
     if found then return json_build_object('row', row_to_json(j), 'is_new', false, 'workers', workers); end if;
     if not may_add then
-      perform holdfast.fail('E_STORE_UNAVAILABLE', 'a transaction that is open adds a job under the unique key ' || unique_name);
+      perform holdfast.fail('E_STORE_UNAVAILABLE',
+        'a transaction that is open adds a job under the unique key ' || unique_name, '{"reason": "busy"}');
     end if;
   end if;
   select * into f from job_flows

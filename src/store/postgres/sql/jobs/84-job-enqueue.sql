@@ -53,7 +53,8 @@ begin
     where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
     if number is not null then return number; end if;
   end loop;
-  perform holdfast.fail('E_STORE_UNAVAILABLE', 'the unique key is being given away; try again');
+  perform holdfast.fail('E_STORE_UNAVAILABLE', 'the unique key is being given away; try again',
+    '{"reason": "busy"}');
 end $$;
 
 -- Whoever adds a job under a unique key holds this lock until that is committed: a row that is not yet there for others to

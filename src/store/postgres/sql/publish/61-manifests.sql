@@ -80,7 +80,7 @@ begin
   recorded := coalesce(recorded, key);
   if not holdfast.within(recorded, key) then
     perform holdfast.fail('E_CONFIG', target || ' is published under ' || recorded || ', not under ' || key,
-      json_build_object('path', target, 'recorded', recorded, 'resource', key)::text,
+      json_build_object('reason', 'key_differs', 'path', target, 'recorded', recorded, 'resource', key)::text,
       'Hold ' || recorded || ', or something above it, to publish there.');
   end if;
   g := holdfast.find_own(key, lock_id, holdfast.seal(token));

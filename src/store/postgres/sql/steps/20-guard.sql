@@ -16,7 +16,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform holdfast.fail('E_CONFIG',
       'a step must see what others have just committed; this transaction is ' || current_setting('transaction_isolation'),
-      '{}', 'Call it in a transaction of isolation level READ COMMITTED. For every one of an account: '
+      '{"reason": "unsupported_database"}', 'Call it in a transaction of isolation level READ COMMITTED. For every one of an account: '
         || 'alter role … set default_transaction_isolation = ''read committed''');
   end if;
   if cardinality(names) = 1 then
@@ -89,11 +89,13 @@ begin
       perform holdfast.open(null, null, null);
       select * into st from holdfast.store;
     else
-      perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has an empty store, not the one that was opened');
+      perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has an empty store, not the one that was opened',
+        '{"reason": "no_store"}');
     end if;
   end if;
   if known is not null and st.store_id <> known then
-    perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has another store than the one that was opened');
+    perform holdfast.fail('E_STORE_UNAVAILABLE', 'this server has another store than the one that was opened',
+      '{"reason": "no_store"}');
   end if;
   return st;
 end $$;

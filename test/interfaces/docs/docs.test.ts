@@ -40,7 +40,7 @@ describe("docs/errors.md", () => {
   });
 });
 
-/** A section: a heading, the meaning, three points, and what else there is to say. */
+/** A section: a heading, the meaning, three points, what else there is to say, and the reasons of a code that has them. */
 function factsIn(section: string): ErrorFacts {
   const [, meaning = "", points = ""] = section.split("\n\n");
   const [retryable, exit, next] = points.split(/^- /m).slice(1);
@@ -49,7 +49,15 @@ function factsIn(section: string): ErrorFacts {
     retryable: pointOf(retryable, "Retryable") === "yes",
     exit: Number(pointOf(exit, "Exit code")),
     next: pointOf(next, "What to do"),
+    ...reasonsIn(section),
   };
+}
+
+function reasonsIn(section: string): Pick<ErrorFacts, "reasons"> {
+  const [, list] = section.split("`details.reason` is one of these:\n\n");
+  if (list === undefined) return {};
+  const points = list.split(/^- /m).slice(1).map(unwrapped);
+  return { reasons: Object.fromEntries(points.map((point) => /^`(\w+)`: (.*)$/.exec(point)?.slice(1) ?? [point, ""])) };
 }
 
 function pointOf(point: string | undefined, name: string): string {

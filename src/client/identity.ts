@@ -6,8 +6,8 @@
 import { invalidArgument } from "../base/errors.js";
 import type { Proof } from "../lock/grant.js";
 import { hashLeaseToken, newLeaseToken } from "../lock/lease-token.js";
+import { newNonce } from "../platform/liveness/proof-of-life.js";
 import { holderIdOf, pidNamespace, startTimeOf } from "../platform/machine.js";
-import { newNonce } from "../platform/proof-of-life.js";
 import type { CommandProof, Party, Store } from "../store/contract.js";
 
 export class Identity {

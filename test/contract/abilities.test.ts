@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Key } from "../../src/lock/key.js";
 import { createSystemClock } from "../../src/platform/clock.js";
-import { newNonce } from "../../src/platform/proof-of-life.js";
+import { newNonce } from "../../src/platform/liveness/proof-of-life.js";
 import type { Abilities, Party, Store } from "../../src/store/contract.js";
 import { openStore } from "../../src/store/open.js";
 import { sharedServer } from "../fixtures/postgres/server.fixture.js";

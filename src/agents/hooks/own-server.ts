@@ -3,7 +3,7 @@
  * to whom the server belongs: the same agent tool started the hook and the server, and between the tool and the server
  * stands at most the process that the tool used to start it.
  */
-import { chainFrom, commandLineOf } from "../../platform/ancestors.js";
+import { chainFrom, commandLineOf } from "../../platform/process/ancestors.js";
 
 const SERVER = /(\bholdfast\b|cli\/main\.js)\S*( \S+)* mcp\b/;
 

@@ -16,8 +16,8 @@ import { isWithin, type Key, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
 import { PATH_TREE } from "../../lock/reserved-kinds.js";
-import { ancestorsOfThis } from "../../platform/ancestors.js";
 import { lifeOfProcess } from "../../platform/machine.js";
+import { ancestorsOfThis } from "../../platform/process/ancestors.js";
 import { isServerOf } from "./own-server.js";
 
 /** Keys of what the next commit changes, as far as it lies in the workspace. */

@@ -12,10 +12,10 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { digest, stateFolder } from "../../client/workspace/token-files.js";
 import { removeQuietly } from "../../files/durable-file.js";
-import { ancestorsOfThis, type ProcessMark } from "../../platform/ancestors.js";
 import { ageOfFile } from "../../platform/clock.js";
 import { pidNamespace } from "../../platform/machine.js";
 import { namesIn } from "../../platform/names-in.js";
+import { ancestorsOfThis, type ProcessMark } from "../../platform/process/ancestors.js";
 import { isFields } from "../hooks/fields.js";
 
 interface KeptRun {

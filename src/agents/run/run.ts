@@ -7,7 +7,7 @@
  *   agent:claude-0b5f…/a17        a sub-agent of it: it may write under what the run holds, and excludes other sub-agents
  */
 import { hash } from "node:crypto";
-import { ancestorsOfThis, commandLineOf } from "../../platform/ancestors.js";
+import { ancestorsOfThis, commandLineOf } from "../../platform/process/ancestors.js";
 import { AGENT_CLIENTS, type HookCall } from "../hooks/call.js";
 import { notUnderstood } from "../hooks/fields.js";
 

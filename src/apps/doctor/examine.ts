@@ -7,8 +7,8 @@
 import type { HoldfastError } from "../../base/errors.js";
 import type { Workspace } from "../../features/configuration.js";
 import { createSystemClock } from "../../platform/clock.js";
+import { newNonce } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf } from "../../platform/machine.js";
-import { newNonce } from "../../platform/proof-of-life.js";
 import { examineStore, openStore } from "../../store/open.js";
 import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";

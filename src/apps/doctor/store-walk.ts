@@ -2,8 +2,8 @@
 import { type Grant, seenAt, type Ticket, type UnreadableGrant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Life } from "../../lock/profile.js";
-import { lifeBehind } from "../../platform/liveness.js";
-import { probeLife } from "../../platform/proof-of-life.js";
+import { lifeBehind } from "../../platform/liveness/liveness.js";
+import { probeLife } from "../../platform/liveness/proof-of-life.js";
 import type { Examination } from "../../store/contract.js";
 
 export interface TreeContent {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sleep } from "../../base/sleep.js";
 import { openHoldfast } from "../../client/open-holdfast.js";
-import { probeLife } from "../../platform/proof-of-life.js";
+import { probeLife } from "../../platform/liveness/proof-of-life.js";
 import { type Bench, type Check, expectThat, type SecondProcess } from "./check.js";
 
 const CHILD = fileURLToPath(new URL("./selftest.process.js", import.meta.url));

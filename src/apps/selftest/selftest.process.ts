@@ -3,7 +3,7 @@
  * Arguments: STORE KEY ALIVE.
  */
 import { openHoldfast } from "../../client/open-holdfast.js";
-import { newNonce, openProofOfLife } from "../../platform/proof-of-life.js";
+import { newNonce, openProofOfLife } from "../../platform/liveness/proof-of-life.js";
 
 async function prove([store = "", key = "", alive = ""]: readonly string[]): Promise<void> {
   const { nonce, identity } = openProofOfLife(alive, newNonce(), { owner: "service:selftest-child" });

@@ -1,7 +1,7 @@
 /** The lock of a deliverable folder, as its holder uses it: renews it, commits under it, and unlocks. */
 import type { Duration } from "../../base/duration.js";
 import { isHoldfastError } from "../../base/errors.js";
-import type { ProofOfLife } from "../../platform/proof-of-life.js";
+import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import type { DeliverableRecord } from "./record.js";
 import type { RecoveredLock } from "./stale.js";
 

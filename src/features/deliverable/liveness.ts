@@ -5,9 +5,9 @@ import { removeQuietly } from "../../files/durable-file.js";
 import type { Grant } from "../../lock/grant.js";
 import { type Life, type Recovery, recoverable, type Witness } from "../../lock/profile.js";
 import type { Instant } from "../../lock/time.js";
-import { lifeBehind } from "../../platform/liveness.js";
+import { lifeBehind } from "../../platform/liveness/liveness.js";
+import { lifeOfAny, lifeOfFile, probeLife } from "../../platform/liveness/proof-of-life.js";
 import { namesIn } from "../../platform/names-in.js";
-import { lifeOfAny, lifeOfFile, probeLife } from "../../platform/proof-of-life.js";
 import type { Places } from "./paths.js";
 import type { FoundLock } from "./record.js";
 

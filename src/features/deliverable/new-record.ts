@@ -5,8 +5,8 @@ import { invalidArgument } from "../../base/errors.js";
 import type { Proof } from "../../lock/grant.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isoTime } from "../../lock/time.js";
+import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf, pidNamespace, startTimeOf } from "../../platform/machine.js";
-import type { ProofOfLife } from "../../platform/proof-of-life.js";
 import type { Room } from "./guarded-folder.js";
 import { SCHEMA_VERSION, type StoredRecord } from "./record.js";
 

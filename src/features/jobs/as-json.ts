@@ -1,6 +1,6 @@
 /** Encodes the progress and the result of a run as JSON of a bounded size, and its errors as a code and a message. */
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../base/errors.js";
-import type { JobError } from "./scripts/slots.js";
+import type { JobError } from "./scripts/state/slots.js";
 
 const PROGRESS_BYTES = 16 * 1024;
 const RESULT_BYTES = 256 * 1024;

@@ -10,9 +10,9 @@ import { MODES } from "../../lock/mode.js";
 import { asJson } from "./as-json.js";
 import { parseCap } from "./cap-names.js";
 import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord, type NewJob } from "./model.js";
-import type { ProjectSettings } from "./scripts/caps.js";
 import type { JobPage } from "./scripts/read-jobs.js";
 import { nextTime } from "./scripts/schedule.js";
+import type { ProjectSettings } from "./scripts/state/caps.js";
 
 /** What a handler is given besides its job. */
 export interface RunTools {

@@ -8,7 +8,7 @@ import { invalidArgument } from "../../base/errors.js";
 import type { Sql, SqlRow } from "../../client/kernel.js";
 import type { NewJob } from "./model.js";
 import { rowOf, startOn } from "./scripts/enqueue.js";
-import { insertion } from "./scripts/insert-job.js";
+import { insertion } from "./scripts/state/insert-job.js";
 
 /** A connection of the caller's own to PostgreSQL, inside a transaction: `pg`'s clients are such. */
 export interface PostgresClient {

@@ -21,12 +21,12 @@ import { addIn, type PostgresClient } from "./enqueue-in.js";
 import type { Kind } from "./kind.js";
 import type { JobRecord, NewJob } from "./model.js";
 import { type EndState, type Keep, parseKeep } from "./retention.js";
-import { capsNow, type ProjectSettings, setCaps, setProject } from "./scripts/caps.js";
 import { cancel, type Enqueued, enqueue, retryJob } from "./scripts/enqueue.js";
-import type { Project } from "./scripts/flows.js";
-import { type Lanes, lanesNow } from "./scripts/lanes.js";
 import { keepNow, setKeep } from "./scripts/prune.js";
 import { type JobPage, jobNumbered, listJobs } from "./scripts/read-jobs.js";
+import { capsNow, type ProjectSettings, setCaps, setProject } from "./scripts/state/caps.js";
+import type { Project } from "./scripts/state/flows.js";
+import { type Lanes, lanesNow } from "./scripts/state/lanes.js";
 import { startWorker, type Worker, type WorkerOptions } from "./worker.js";
 
 /** How often a wait looks; a worker's own settlements are seen sooner. */

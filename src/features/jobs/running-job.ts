@@ -8,7 +8,7 @@ import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import type { Kernel, Scripts, Sql } from "../../client/kernel.js";
 import { createBorrowedLease } from "../../client/lease/borrowed-lease.js";
-import type { Keeper } from "../../platform/watcher.js";
+import type { Keeper } from "../../platform/process/watcher.js";
 import { asJobError, progressAsJson, resultAsJson, timedOut } from "./as-json.js";
 import type { Guard } from "./children/process-group.js";
 import { CommandFailed, runCommand } from "./children/run-command.js";
@@ -17,7 +17,7 @@ import type { RunTools } from "./define.js";
 import { type Kind, NO_SUCH_KIND } from "./kind.js";
 import type { JobRun } from "./model.js";
 import { letGo } from "./scripts/settle.js";
-import type { Ending } from "./scripts/slots.js";
+import type { Ending } from "./scripts/state/slots.js";
 import type { Settler } from "./settler.js";
 
 const TRY_AGAIN_MS = 100;

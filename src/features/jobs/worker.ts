@@ -13,7 +13,7 @@ import { invalidArgument } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import type { Kernel, Scripts } from "../../client/kernel.js";
 import { newLeaseToken } from "../../lock/lease-token.js";
-import { Keeper } from "../../platform/watcher.js";
+import { Keeper } from "../../platform/process/watcher.js";
 import { CautiousCalendar } from "./cautious-calendar.js";
 import { COMMANDS, kindLabel } from "./define.js";
 import type { Kind } from "./kind.js";

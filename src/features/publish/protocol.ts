@@ -50,7 +50,7 @@
 
 import { HoldfastError } from "../../base/errors.js";
 import type { ManifestDraft } from "../../client/kernel.js";
-import { noteGone } from "../../files/left-behind.js";
+import { noteGone } from "../../files/publish-leftovers.js";
 import { removeTree } from "../../files/remove-tree.js";
 import type { Manifest } from "../../lock/manifest.js";
 import { toManifestRecord } from "../../lock/manifest.js";

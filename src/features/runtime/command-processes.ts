@@ -24,7 +24,7 @@ import {
   ownGroup,
   type ProcessRow,
   wasStartedWith,
-} from "../../platform/process-table.js";
+} from "../../platform/process/process-table.js";
 
 /** How a command ended. */
 export interface CommandEnd {

@@ -30,7 +30,7 @@ import { marginMs } from "../../client/lease/trust.js";
 import { type HoldfastOptions, openForCommand } from "../../client/open-holdfast.js";
 import type { AcquireOptions } from "../../client/options.js";
 import type { GrantRecord } from "../../lock/grant.js";
-import { pathOf } from "../../platform/process-table.js";
+import { pathOf } from "../../platform/process/process-table.js";
 import type { CommandEnd, CommandProcesses } from "./command-processes.js";
 import { borrowEnclosing, environmentUnder } from "./enclosing-runs.js";
 import { openSignalDesk, type SignalDesk } from "./signals.js";

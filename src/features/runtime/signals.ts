@@ -9,7 +9,7 @@
  * Without a terminal the runner stays awake while its command is stopped, and keeps the lease.
  */
 
-import { terminalPlace } from "../../platform/process-table.js";
+import { terminalPlace } from "../../platform/process/process-table.js";
 import type { CommandProcesses } from "./command-processes.js";
 
 /** Somebody ended the run before its command was started. */

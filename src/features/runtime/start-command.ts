@@ -3,7 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { existsSync, fstatSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import { terminalPlace } from "../../platform/process-table.js";
+import { terminalPlace } from "../../platform/process/process-table.js";
 import { CommandProcesses, type Heritage } from "./command-processes.js";
 
 /**

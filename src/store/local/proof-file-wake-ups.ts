@@ -5,9 +5,9 @@
  */
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import type { KnownProofs } from "../../platform/known-proofs.js";
+import type { KnownProofs } from "../../platform/liveness/known-proofs.js";
 import { createListeners } from "./listeners.js";
-import type { Waker } from "./surroundings.js";
+import type { Waker } from "./liveness-and-wake-ups.js";
 
 export function createProofFileWakeUps(dir: string, others: KnownProofs): Waker {
   const listeners = createListeners();

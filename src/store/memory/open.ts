@@ -7,8 +7,8 @@ import { firstSettings } from "../first-settings.js";
 import { lacks } from "../lacking-ability.js";
 import type { Ledger } from "../ledger.js";
 import { createListeners } from "../local/listeners.js";
+import type { Surroundings } from "../local/liveness-and-wake-ups.js";
 import { createLocalStore } from "../local/local-store.js";
-import type { Surroundings } from "../local/surroundings.js";
 import { createMemoryLedger } from "./ledger.js";
 
 interface Shared {

@@ -1,7 +1,7 @@
 /** The steps of a publish that change its manifest, each under the guard and checked against lease and fence. */
 
 import { HoldfastError } from "../../base/errors.js";
-import { mayBeLeft } from "../../files/left-behind.js";
+import { mayBeLeft } from "../../files/publish-leftovers.js";
 import { isWithin, treeOf } from "../../lock/key.js";
 import { lastCommitted, type Manifest, type ManifestFile, nextTime } from "../../lock/manifest.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";

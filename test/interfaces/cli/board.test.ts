@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ISSUES } from "../../../src/apps/cli/commands/issues.js";
-import { listGroup } from "../../../src/platform/process-table.js";
+import { listGroup } from "../../../src/platform/process/process-table.js";
 
 const MAIN = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const TIMEOUT = 300_000;

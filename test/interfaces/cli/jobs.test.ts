@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listGroup } from "../../../src/platform/process-table.js";
+import { listGroup } from "../../../src/platform/process/process-table.js";
 import { ended, type Json, linesOf, openScene, type Scene } from "../../fixtures/command.fixture.js";
 
 let scene: Scene;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Holdfast } from "../../../src/client/holdfast.js";
 import { openGuard } from "../../../src/files/guard.js";
-import { newNonce, openProofOfLife, probeLife, sweepProofs } from "../../../src/platform/proof-of-life.js";
+import { newNonce, openProofOfLife, probeLife, sweepProofs } from "../../../src/platform/liveness/proof-of-life.js";
 import { scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
 import { observe, worldAt } from "../../fixtures/crash/store-state.fixture.js";
 import { faults } from "../../fixtures/fault-injection.fixture.mjs";

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { lifeOfCommand } from "../../../src/platform/command-mark.js";
-import { openInheritableProof } from "../../../src/platform/inheritable-proof.js";
-import { KnownProofs } from "../../../src/platform/known-proofs.js";
+import { lifeOfCommand } from "../../../src/platform/liveness/command-mark.js";
+import { openInheritableProof } from "../../../src/platform/liveness/inheritable-proof.js";
+import { KnownProofs } from "../../../src/platform/liveness/known-proofs.js";
+import { lifeOfFile, newNonce, probeLife, sweepProofs } from "../../../src/platform/liveness/proof-of-life.js";
 import { pidNamespace } from "../../../src/platform/machine.js";
-import { lifeOfFile, newNonce, probeLife, sweepProofs } from "../../../src/platform/proof-of-life.js";
 
 let dir: string;
 beforeEach(() => {
@@ -85,7 +85,7 @@ describe("a proof of life that is inherited", () => {
     proof.close(true);
     const program = `
       import { closeSync, openSync } from "node:fs";
-      import { lifeOfFile } from ${JSON.stringify(new URL("../../../dist/platform/proof-of-life.js", import.meta.url).href)};
+      import { lifeOfFile } from ${JSON.stringify(new URL("../../../dist/platform/liveness/proof-of-life.js", import.meta.url).href)};
       const path = ${JSON.stringify(proof.path)};
       const lives = [lifeOfFile(path)];
       const files = [];
@@ -107,7 +107,7 @@ describe("a proof of life that is inherited", () => {
     const program = `
       import { spawn } from "node:child_process";
       import { closeSync, openSync } from "node:fs";
-      import { openInheritableProof } from ${JSON.stringify(new URL("../../../dist/platform/inheritable-proof.js", import.meta.url).href)};
+      import { openInheritableProof } from ${JSON.stringify(new URL("../../../dist/platform/liveness/inheritable-proof.js", import.meta.url).href)};
       const proof = openInheritableProof(${JSON.stringify(dir)}, "ab".repeat(12), {});
       const heir = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", proof.descriptor] });
       proof.handOver(heir.pid, false);
@@ -125,7 +125,7 @@ describe("a proof of life that is inherited", () => {
   it("RUN-1 is dead once its maker and its heirs are, whoever went first", async () => {
     const program = `
       import { spawn } from "node:child_process";
-      import { openInheritableProof } from ${JSON.stringify(new URL("../../../dist/platform/inheritable-proof.js", import.meta.url).href)};
+      import { openInheritableProof } from ${JSON.stringify(new URL("../../../dist/platform/liveness/inheritable-proof.js", import.meta.url).href)};
       const proof = openInheritableProof(${JSON.stringify(dir)}, "ab".repeat(12), {});
       const heir = spawn("sleep", ["1000"], { stdio: ["ignore", "ignore", "ignore", proof.descriptor] });
       proof.handOver(heir.pid, false);

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { listGroup } from "../../../src/platform/process-table.js";
-import { signalGroup } from "../../../src/platform/signal-group.js";
+import { listGroup } from "../../../src/platform/process/process-table.js";
+import { signalGroup } from "../../../src/platform/process/signal-group.js";
 
 const MAKER = fileURLToPath(new URL("./killed-maker.fixture.mjs", import.meta.url));
 const CASES = [

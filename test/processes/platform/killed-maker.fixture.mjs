@@ -2,7 +2,7 @@
 //   node killed-maker.fixture.mjs before|after    it has told the keeper of it
 import { spawn } from "node:child_process";
 import { writeSync } from "node:fs";
-import { Keeper } from "../../../dist/platform/watcher.js";
+import { Keeper } from "../../../dist/platform/process/watcher.js";
 
 const [when] = process.argv.slice(2);
 const die = () => {

@@ -2,8 +2,13 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KnownProofs } from "../../../src/platform/known-proofs.js";
-import { newNonce, openProofOfLife, type ProofOfLife, WAKE_BYTE_AT } from "../../../src/platform/proof-of-life.js";
+import { KnownProofs } from "../../../src/platform/liveness/known-proofs.js";
+import {
+  newNonce,
+  openProofOfLife,
+  type ProofOfLife,
+  WAKE_BYTE_AT,
+} from "../../../src/platform/liveness/proof-of-life.js";
 import { startProving } from "./proving-process.fixture.js";
 
 let dir: string;

@@ -20,7 +20,7 @@ import {
   probeLife,
   sweepProofs,
   WAKE_BYTE_AT,
-} from "../../../src/platform/proof-of-life.js";
+} from "../../../src/platform/liveness/proof-of-life.js";
 import { startProving } from "./proving-process.fixture.js";
 
 let dir: string;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 export async function startProving(dir: string) {
   const script = `
-    const { openProofOfLife, newNonce } = await import(${JSON.stringify(new URL("../../../dist/platform/proof-of-life.js", import.meta.url).href)});
+    const { openProofOfLife, newNonce } = await import(${JSON.stringify(new URL("../../../dist/platform/liveness/proof-of-life.js", import.meta.url).href)});
     const { nonce, identity } = openProofOfLife(${JSON.stringify(dir)}, newNonce(), {});
     console.log(JSON.stringify({ nonce, identity }));
     setInterval(() => {}, 1e6);`;

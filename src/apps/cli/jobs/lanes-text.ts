@@ -6,7 +6,7 @@ import { cut } from "../output/text-width.js";
 import { clockTime, secondsSince, span } from "../output/times.js";
 import { NOT_HEARD_OF } from "./jobs.js";
 
-/** Nothing is counted further than this: src/features/jobs/scripts/lanes.ts. */
+/** Nothing is counted further than this: src/features/jobs/scripts/state/lanes.ts. */
 const COUNTED = 1_000;
 const INDENT = 2;
 

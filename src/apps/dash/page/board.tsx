@@ -4,11 +4,11 @@ import type { BoardView } from "../views.js";
 import { useSearchResult } from "./announce.js";
 import { useLive } from "./live.js";
 import { Badge } from "./parts/badge.js";
+import { SearchField } from "./parts/controls/search-field.js";
+import { ShowMore, useLimit } from "./parts/controls/show-more.js";
 import { ViewHeading } from "./parts/heading.js";
 import { Key } from "./parts/key.js";
 import { Answer, Command, Empty } from "./parts/messages.js";
-import { SearchField } from "./parts/search-field.js";
-import { ShowMore, useLimit } from "./parts/show-more.js";
 import { hrefWith, queryOf, replaceParams, useRoute } from "./route.js";
 import { count, number } from "./words.js";
 

@@ -5,8 +5,8 @@
  * reported.
  */
 import { spawn } from "node:child_process";
-import { signalGroup } from "../../../platform/signal-group.js";
-import { Keeper } from "../../../platform/watcher.js";
+import { signalGroup } from "../../../platform/process/signal-group.js";
+import { Keeper } from "../../../platform/process/watcher.js";
 
 export interface CommandResult {
   readonly exitCode: number | null;

@@ -1,6 +1,6 @@
 /** The messages between the worker and the process of a handler. */
 import type { JobRecord } from "../model.js";
-import type { JobError } from "../scripts/slots.js";
+import type { JobError } from "../scripts/state/slots.js";
 
 /** To the handler's process. */
 export type Order =

@@ -1,6 +1,6 @@
 /** A child process with a process group of its own, which is told to end and then ended whole. */
 import type { ChildProcess } from "node:child_process";
-import { signalGroup } from "../../../platform/signal-group.js";
+import { signalGroup } from "../../../platform/process/signal-group.js";
 
 const KILL_AFTER_MS = 2_000;
 

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { BorrowedLease } from "../../../client/lease/borrowed-lease.js";
-import { signalGroup } from "../../../platform/signal-group.js";
+import { signalGroup } from "../../../platform/process/signal-group.js";
 import type { JobRecord } from "../model.js";
 import { jobEnvironment } from "./job-environment.js";
 import { type Guard, watchGroup } from "./process-group.js";

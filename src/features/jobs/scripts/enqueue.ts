@@ -6,13 +6,13 @@
 import { HoldfastError } from "../../../base/errors.js";
 import type { Party, Script } from "../../../client/kernel.js";
 import type { JobRecord, NewJob } from "../model.js";
-import { flowFor, refresh } from "./flows.js";
-import { insertJob, type NewRow } from "./insert-job.js";
-import type { JobRow } from "./job-row.js";
-import { leaveLine } from "./lock-queue.js";
 import { express, mayAdd, one, rows, tell, the, time } from "./query.js";
 import { shownBeside, shownJob } from "./read-jobs.js";
 import { addSchedule, admit, nextTime } from "./schedule.js";
+import { flowFor, refresh } from "./state/flows.js";
+import { insertJob, type NewRow } from "./state/insert-job.js";
+import type { JobRow } from "./state/job-row.js";
+import { leaveLine } from "./state/lock-queue.js";
 
 export interface Enqueued {
   readonly job: JobRecord;

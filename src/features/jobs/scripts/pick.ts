@@ -5,9 +5,9 @@
  */
 import type { Script } from "../../../client/kernel.js";
 import { CLASSES } from "../model.js";
-import { type Flow, hasRoom, hasRoomForMaps, projectOf, refresh } from "./flows.js";
-import type { JobRow } from "./job-row.js";
 import { one, rows, the } from "./query.js";
+import { type Flow, hasRoom, hasRoomForMaps, projectOf, refresh } from "./state/flows.js";
+import type { JobRow } from "./state/job-row.js";
 
 /** The job to start next, or null when none may. */
 export function* pick(has: ReadonlySet<string>): Script<JobRow | null> {

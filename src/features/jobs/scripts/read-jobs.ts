@@ -1,8 +1,8 @@
 /** Reads jobs: one, or a page of them. */
 import type { Script, StepTime } from "../../../client/kernel.js";
 import type { JobRecord, JobState } from "../model.js";
-import { type JobRow, toJob } from "./job-row.js";
 import { one, rows, time } from "./query.js";
+import { type JobRow, toJob } from "./state/job-row.js";
 
 export interface JobPage {
   readonly project?: string;

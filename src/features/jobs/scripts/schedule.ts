@@ -10,10 +10,10 @@
 import { Cron } from "croner";
 import { invalidArgument } from "../../../base/errors.js";
 import type { Party, Script, StepTime } from "../../../client/kernel.js";
-import { flowFor, refresh } from "./flows.js";
-import { insertJob, type NewRow } from "./insert-job.js";
-import type { JobRow } from "./job-row.js";
 import { mayAdd, one, rows, tell, the } from "./query.js";
+import { flowFor, refresh } from "./state/flows.js";
+import { insertJob, type NewRow } from "./state/insert-job.js";
+import type { JobRow } from "./state/job-row.js";
 
 /** At most so many that are due are looked at in a turn. */
 export const MOST_CALLED = 500;

@@ -4,7 +4,7 @@ import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, Sql } from "../../../client/kernel.js";
 import { express, one, releaseLocks, rows, tell, time } from "./query.js";
 import { quickRound, type Told } from "./short-round.js";
-import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./slots.js";
+import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./state/slots.js";
 
 interface RunRef {
   readonly job: number;

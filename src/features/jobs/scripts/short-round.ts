@@ -2,10 +2,10 @@
 import type { Party, Script } from "../../../client/kernel.js";
 import { hashLeaseToken } from "../../../lock/lease-token.js";
 import type { JobRun } from "../model.js";
-import { type JobRow, toJob } from "./job-row.js";
 import { express } from "./query.js";
 import type { Settlement } from "./settle.js";
-import { errorOf, resultOf } from "./slots.js";
+import { type JobRow, toJob } from "./state/job-row.js";
+import { errorOf, resultOf } from "./state/slots.js";
 import type { TurnOf } from "./turn.js";
 
 /** What became of a settlement; one with locks is left to the caller. */

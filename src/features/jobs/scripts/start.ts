@@ -7,10 +7,10 @@ import { HoldfastError } from "../../../base/errors.js";
 import type { AcquireRequest, Answer, Party, Script, StepTime } from "../../../client/kernel.js";
 import { hashLeaseToken } from "../../../lock/lease-token.js";
 import type { JobRun } from "../model.js";
-import { type JobRow, toJob } from "./job-row.js";
-import { callNext, giveUp, isFirstFor, stepAside, waitLeftMs, wantsOf } from "./lock-queue.js";
 import { nextFence, rows, takeLocks, tell, the } from "./query.js";
-import { countStart } from "./slots.js";
+import { type JobRow, toJob } from "./state/job-row.js";
+import { callNext, giveUp, isFirstFor, stepAside, waitLeftMs, wantsOf } from "./state/lock-queue.js";
+import { countStart } from "./state/slots.js";
 
 /** A place in line is asked for again and again; no store gives one for longer at a time. */
 const LONGEST_PLACE_MS = 24 * 3_600_000;

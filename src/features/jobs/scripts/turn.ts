@@ -9,13 +9,13 @@ import { randomUUID } from "node:crypto";
 import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, StepTime } from "../../../client/kernel.js";
 import type { JobRun } from "../model.js";
-import { refresh } from "./flows.js";
 import { pick } from "./pick.js";
 import { releaseLocks, rows, time } from "./query.js";
 import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
 import { type QuickTurn, quickRound } from "./short-round.js";
-import { endRun, grantsOf, type Slot } from "./slots.js";
 import { start } from "./start.js";
+import { refresh } from "./state/flows.js";
+import { endRun, grantsOf, type Slot } from "./state/slots.js";
 
 export interface TurnOf {
   readonly worker: string;

@@ -23,10 +23,10 @@ import {
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { evidenceOf } from "../capture/evidence.js";
+import { isFolder, isReached, makeWay } from "./folders-on-path.js";
 import type { Place } from "./journal.js";
 import type { Step } from "./steps.js";
 import { timeOf } from "./times.js";
-import { isFolder, isReached, makeWay } from "./write-method.js";
 
 /** The steps after which something is there. The others have nothing to do where there is nothing. */
 const MAKES: ReadonlySet<Step["op"]> = new Set(["mkdir", "put", "link", "folder"]);

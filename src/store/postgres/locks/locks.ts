@@ -12,9 +12,9 @@ import type { Connection } from "../connection/connection.js";
 import { UnknownOutcomes } from "../connection/unknown-outcomes.js";
 import type { SettleLeft } from "../publish/manifests.js";
 import { readGrants, type ToldAnswer, type ToldFreshGrants, type ToldGrants } from "../records.js";
+import { type Ask, createReleases, createTakes, mayShare } from "./acquire-batch.js";
+import { readHandedOver, readTaken, type ToldTaken, takeCall } from "./acquire-one.js";
 import { lockIdFor } from "./lock-ids.js";
-import { type Ask, createReleases, createTakes, mayShare } from "./take-each.js";
-import { readHandedOver, readTaken, type ToldTaken, takeCall } from "./take-one.js";
 
 interface Offered {
   readonly ticketId: string;

@@ -2,13 +2,13 @@
 
 import type { AuditView } from "../../views.js";
 import { Badge, type Tone } from "../parts/badge.js";
+import { Opener } from "../parts/controls/opener.js";
+import { useOpenRows } from "../parts/controls/use-open-rows.js";
 import { DetailsRow } from "../parts/details-row.js";
 import { Facts, Json } from "../parts/facts.js";
 import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
-import { Opener } from "../parts/opener.js";
 import { At } from "../parts/times.js";
-import { useOpenRows } from "../parts/use-open-rows.js";
 import { longPlace, whyOf } from "../words.js";
 
 type Entry = AuditView["entries"][number];

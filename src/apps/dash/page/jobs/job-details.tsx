@@ -1,12 +1,12 @@
 /** The details of one job, and the actions on it. */
 
 import { useState } from "preact/hooks";
-import { Dialog } from "../parts/dialog.js";
+import { Said } from "../parts/action-result.js";
+import { Dialog } from "../parts/controls/dialog.js";
+import { useAction } from "../parts/controls/use-action.js";
 import { Facts, Json } from "../parts/facts.js";
 import { Key } from "../parts/key.js";
-import { Said } from "../parts/said.js";
 import { At } from "../parts/times.js";
-import { useAction } from "../parts/use-action.js";
 import { type Job, needsOf } from "./job-words.js";
 
 const OVER = ["done", "failed", "cancelled"];

@@ -2,11 +2,11 @@
 
 import { serverNow } from "../clock.js";
 import { Badge, type Tone } from "../parts/badge.js";
+import { Opener } from "../parts/controls/opener.js";
+import { useOpenRows } from "../parts/controls/use-open-rows.js";
 import { DetailsRow } from "../parts/details-row.js";
 import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
-import { Opener } from "../parts/opener.js";
-import { useOpenRows } from "../parts/use-open-rows.js";
 import { JobDetails } from "./job-details.js";
 import { aboutJob, type Job } from "./job-words.js";
 

@@ -1,10 +1,10 @@
 /** The view of jobs: the running and the waiting ones by project, and all jobs below. */
 import type { AboutView, JobsView } from "../../views.js";
 import { useLive } from "../live.js";
+import { SearchField } from "../parts/controls/search-field.js";
+import { SelectField } from "../parts/controls/select-field.js";
 import { ViewHeading } from "../parts/heading.js";
 import { Answer, Command, Empty } from "../parts/messages.js";
-import { SearchField } from "../parts/search-field.js";
-import { SelectField } from "../parts/select-field.js";
 import { hrefWith, pushParams, queryOf, replaceParams, useRoute } from "../route.js";
 import { JobTable } from "./job-table.js";
 import { atLeast, ofCap } from "./job-words.js";

@@ -2,11 +2,11 @@
 
 import { useId, useRef, useState } from "preact/hooks";
 import type { LockView } from "../../views.js";
-import { Dialog } from "../parts/dialog.js";
+import { Said } from "../parts/action-result.js";
+import { Dialog } from "../parts/controls/dialog.js";
+import type { Action } from "../parts/controls/use-action.js";
 import { Key } from "../parts/key.js";
-import { Said } from "../parts/said.js";
 import { Lease } from "../parts/times.js";
-import type { Action } from "../parts/use-action.js";
 import { count, longPlace } from "../words.js";
 
 export function BreakDialog(props: {

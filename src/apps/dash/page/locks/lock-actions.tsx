@@ -1,8 +1,8 @@
 /** The actions on a lock, where the page was started with actions. */
 import { useState } from "preact/hooks";
 import type { LockView } from "../../views.js";
-import { Said } from "../parts/said.js";
-import { useAction } from "../parts/use-action.js";
+import { Said } from "../parts/action-result.js";
+import { useAction } from "../parts/controls/use-action.js";
 import { BreakDialog } from "./break-dialog.js";
 
 export function LockActions(props: {

@@ -3,10 +3,10 @@
 import type { AboutView, LockRow, LockView } from "../../views.js";
 import { EntryTable } from "../audit/entry-table.js";
 import { useLive } from "../live.js";
+import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { type Fact, Facts, Json } from "../parts/facts.js";
 import { Key } from "../parts/key.js";
 import { Answer } from "../parts/messages.js";
-import { ShowMore, useLimit } from "../parts/show-more.js";
 import { At, Lease, Since } from "../parts/times.js";
 import { hrefOf, queryOf } from "../route.js";
 import { count, longPlace } from "../words.js";

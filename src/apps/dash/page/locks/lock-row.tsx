@@ -2,9 +2,9 @@
 
 import type { AboutView, LockRow as Row } from "../../views.js";
 import { Badge } from "../parts/badge.js";
+import { Opener } from "../parts/controls/opener.js";
 import { DetailsRow } from "../parts/details-row.js";
 import { Key } from "../parts/key.js";
-import { Opener } from "../parts/opener.js";
 import { Lease, Since } from "../parts/times.js";
 import { longPlace, number, shortPlace } from "../words.js";
 import { LockDetails } from "./lock-details.js";

@@ -3,13 +3,13 @@
 import type { AboutView, LockSort, LocksView, LockRow as Row } from "../../views.js";
 import { useSearchResult } from "../announce.js";
 import { useLive } from "../live.js";
+import { Pager } from "../parts/controls/pager.js";
+import { SearchField } from "../parts/controls/search-field.js";
+import { SelectField } from "../parts/controls/select-field.js";
+import { useOpenRows } from "../parts/controls/use-open-rows.js";
 import { ViewHeading } from "../parts/heading.js";
 import { Heads } from "../parts/heads.js";
 import { Answer, Command, Empty } from "../parts/messages.js";
-import { Pager } from "../parts/pager.js";
-import { SearchField } from "../parts/search-field.js";
-import { SelectField } from "../parts/select-field.js";
-import { useOpenRows } from "../parts/use-open-rows.js";
 import { pushParams, queryOf, replaceParams, useRoute } from "../route.js";
 import { count, number } from "../words.js";
 import { LockRow } from "./lock-row.js";

@@ -2,9 +2,9 @@
 
 import type { SnapshotsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";
+import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
-import { ShowMore, useLimit } from "../parts/show-more.js";
 import { At } from "../parts/times.js";
 import { number, size } from "../words.js";
 

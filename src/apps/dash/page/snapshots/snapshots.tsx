@@ -2,9 +2,9 @@
 
 import type { SnapshotsView } from "../../views.js";
 import { useLive } from "../live.js";
+import { SelectField } from "../parts/controls/select-field.js";
 import { ViewHeading } from "../parts/heading.js";
 import { Answer, Command, Empty } from "../parts/messages.js";
-import { SelectField } from "../parts/select-field.js";
 import { pushParams, queryOf, useRoute } from "../route.js";
 import { count } from "../words.js";
 import { History } from "./history.js";

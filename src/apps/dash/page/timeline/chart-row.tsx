@@ -4,9 +4,9 @@ import type { TimelineView } from "../../views.js";
 import { Key } from "../parts/key.js";
 import { hrefOf } from "../route.js";
 import { count } from "../words.js";
+import type { Pointed } from "./bar-text.js";
 import { type Bar, barsOf, type Window } from "./bars.js";
 import { endName, holdsText, MARKS } from "./hold-words.js";
-import type { Pointed } from "./pointed.js";
 
 const LANE_PX = 18;
 /** Where a letter has room. */

@@ -1,11 +1,11 @@
 /** The timeline as a chart: a row for each key, over one time axis. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { TimelineView } from "../../views.js";
-import { ShowMore, useLimit } from "../parts/show-more.js";
+import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { clockTime } from "../time.js";
+import type { Pointed } from "./bar-text.js";
 import { ticksOf, type Window } from "./bars.js";
 import { ChartRow } from "./chart-row.js";
-import type { Pointed } from "./pointed.js";
 
 const USUAL_PX = 800;
 const SOME_ROWS = 30;

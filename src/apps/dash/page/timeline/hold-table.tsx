@@ -1,9 +1,9 @@
 /** The timeline as a table, with the same content as the chart. */
 
 import type { TimelineView } from "../../views.js";
+import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
-import { ShowMore, useLimit } from "../parts/show-more.js";
 import { At } from "../parts/times.js";
 import { endText, lengthText } from "./hold-words.js";
 

@@ -3,17 +3,17 @@ import { useState } from "preact/hooks";
 import type { TimelineView } from "../../views.js";
 import { useSearchResult } from "../announce.js";
 import { useLive } from "../live.js";
+import { SearchField } from "../parts/controls/search-field.js";
+import { SelectField } from "../parts/controls/select-field.js";
 import { ViewHeading } from "../parts/heading.js";
 import { Answer, Command, Empty } from "../parts/messages.js";
-import { SearchField } from "../parts/search-field.js";
-import { SelectField } from "../parts/select-field.js";
 import { At } from "../parts/times.js";
 import { pushParams, queryOf, replaceParams, useRoute } from "../route.js";
 import { count, number } from "../words.js";
+import { type Pointed, pointedText } from "./bar-text.js";
 import { Chart } from "./chart.js";
 import { HoldTable } from "./hold-table.js";
 import { Legend } from "./legend.js";
-import { type Pointed, pointedText } from "./pointed.js";
 
 const WINDOWS = [
   { value: "5", text: "5 minutes" },

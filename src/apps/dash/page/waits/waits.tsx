@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import type { WaitsView } from "../../views.js";
 import { useLive } from "../live.js";
+import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { ViewHeading } from "../parts/heading.js";
 import { Answer, Command, Empty } from "../parts/messages.js";
-import { ShowMore, useLimit } from "../parts/show-more.js";
 import { count, number } from "../words.js";
 import { cutForest, forestOf } from "./forest.js";
 import { HolderItem, WaiterItem } from "./forest-items.js";

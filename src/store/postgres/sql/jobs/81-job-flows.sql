@@ -1,4 +1,4 @@
--- Flows: src/features/jobs/scripts/flows.ts. The functions of this file and the next ones are the most frequent calls,
+-- Flows: src/features/jobs/scripts/state/flows.ts. The functions of this file and the next ones are the most frequent calls,
 -- in one statement each; whatever is not as simple as that (locks, schedules, slots to be taken back) goes the long
 -- way, in the same step. The tests of the scheduler hold for both ways.
 

@@ -4,9 +4,9 @@ import type { AcquireRequest, GrantRef, Party } from "../../contract.js";
 import { type Call, callOf } from "../connection/call.js";
 import type { Connection } from "../connection/connection.js";
 import type { ToldAnswer } from "../records.js";
+import type { ToldTaken } from "./acquire-one.js";
 import { createConvoy, type Route, type Shared, type Traffic } from "./convoy.js";
 import { lockIdFor } from "./lock-ids.js";
-import type { ToldTaken } from "./take-one.js";
 
 type Told = ToldAnswer | ToldTaken;
 

@@ -16,9 +16,9 @@
  * Killed before the command was started, the maker takes both locks with it. Killed after, it leaves byte 1 to the heirs.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
-import { ioError } from "../base/errors.js";
+import { ioError } from "../../base/errors.js";
+import { tryLockByte } from "../kernel-lock.js";
 import { MARK_AT, markOf } from "./command-mark.js";
-import { tryLockByte } from "./kernel-lock.js";
 import { openProofOfLife, type ProofOfLife } from "./proof-of-life.js";
 
 const MAKER = 0;

@@ -9,10 +9,10 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { ioError } from "../base/errors.js";
+import { ioError } from "../../base/errors.js";
+import { tryLockExclusive, tryLockShared } from "../kernel-lock.js";
+import { namesIn } from "../names-in.js";
 import { lifeOfCommand } from "./command-mark.js";
-import { tryLockExclusive, tryLockShared } from "./kernel-lock.js";
-import { namesIn } from "./names-in.js";
 
 /** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
 export const WAKE_BYTE_AT = 511;

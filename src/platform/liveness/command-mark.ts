@@ -8,8 +8,8 @@
  * therefore means that the group of this command has gone.
  */
 import { readFileSync } from "node:fs";
-import { pidNamespace } from "./machine.js";
-import { exists, listGroup, processAt } from "./process-table.js";
+import { pidNamespace } from "../machine.js";
+import { exists, listGroup, processAt } from "../process/process-table.js";
 
 type Life = "alive" | "dead" | "unknown";
 

@@ -1,7 +1,7 @@
 /** Inserts the row of a new job. */
-import type { Script } from "../../../client/kernel.js";
+import type { Script } from "../../../../client/kernel.js";
+import { the } from "../query.js";
 import type { JobRow } from "./job-row.js";
-import { the } from "./query.js";
 
 /** Everything that is known of a job before it is lined up, as its columns. */
 export type NewRow = Pick<

@@ -2,10 +2,10 @@
  * Reads and changes caps and weights, which are kept in the store so that all workers obey the same ones, and a change
  * takes effect at the next start.
  */
-import type { Party, Script } from "../../../client/kernel.js";
-import { type Caps, GATES } from "../cap-names.js";
+import type { Party, Script } from "../../../../client/kernel.js";
+import { type Caps, GATES } from "../../cap-names.js";
+import { rows, tell } from "../query.js";
 import { type Project, projectOf, refresh } from "./flows.js";
-import { rows, tell } from "./query.js";
 
 export function* setCaps(caps: Caps, party: Party): Script<void> {
   // Said as undefined is not said.

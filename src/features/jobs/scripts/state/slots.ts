@@ -3,10 +3,10 @@
  * deletes the slot *by job and number* and only then counts back. So nothing is counted back twice, and a run that was
  * presumed dead and comes back finds no slot of its own and changes nothing.
  */
-import type { GrantRef, Party, Script } from "../../../client/kernel.js";
+import type { GrantRef, Party, Script } from "../../../../client/kernel.js";
+import { one, releaseLocks, rows, tell, the, time } from "../query.js";
 import { refresh } from "./flows.js";
 import type { JobRow } from "./job-row.js";
-import { one, releaseLocks, rows, tell, the, time } from "./query.js";
 
 export interface Slot {
   readonly job: number;

@@ -1,9 +1,9 @@
 /** Runs an action on the server, and reports its result. */
 import { useRef, useState } from "preact/hooks";
-import type { DoneView } from "../../views.js";
-import { announce } from "../announce.js";
-import { act } from "../fetch.js";
-import { askAgain } from "../live.js";
+import type { DoneView } from "../../../views.js";
+import { announce } from "../../announce.js";
+import { act } from "../../fetch.js";
+import { askAgain } from "../../live.js";
 
 export interface Action {
   /** How the last one went. */

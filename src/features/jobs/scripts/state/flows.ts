@@ -6,8 +6,8 @@
  * Fairness is start-time fair queueing over projects: `vt` is the time a project was served, by its weight. The ready flow
  * with the least goes first. A project that was idle begins at the clock, so that it neither owes nor is owed anything.
  */
-import type { Script } from "../../../client/kernel.js";
-import { express, one, rows, the } from "./query.js";
+import type { Script } from "../../../../client/kernel.js";
+import { express, one, rows, the } from "../query.js";
 
 export interface Project {
   readonly project: string;

@@ -7,13 +7,13 @@
  * When to ask is told by the clock that only goes forward, so that a change of the calendar delays nobody.
  */
 
-import type { Answer, Party, Script, StepTime } from "../../../client/kernel.js";
-import type { Want } from "../../../lock/grant.js";
-import type { Key } from "../../../lock/key.js";
-import type { JobLock } from "../model.js";
+import type { Answer, Party, Script, StepTime } from "../../../../client/kernel.js";
+import type { Want } from "../../../../lock/grant.js";
+import type { Key } from "../../../../lock/key.js";
+import type { JobLock } from "../../model.js";
+import { one, rows, tell } from "../query.js";
 import { refresh } from "./flows.js";
 import type { JobRow } from "./job-row.js";
-import { one, rows, tell } from "./query.js";
 import { type JobError, pauseBefore } from "./slots.js";
 
 /** How often the first that waits for a lock asks again, so that it keeps its place in line. */

@@ -1,6 +1,6 @@
 /** The watcher, in its own process: watcher.ts has the protocol. It holds nothing and writes nothing. */
 import { createInterface } from "node:readline";
-import { sleep } from "../base/sleep.js";
+import { sleep } from "../../base/sleep.js";
 import { listYounger, processAt, wasStartedWith } from "./process-table.js";
 import { signalGroup } from "./signal-group.js";
 import { MARK, sharedMs } from "./watcher.js";

@@ -1,5 +1,5 @@
 /** Converts a job between its row and its public record. */
-import type { JobClass, JobLock, JobRecord, JobState } from "../model.js";
+import type { JobClass, JobLock, JobRecord, JobState } from "../../model.js";
 
 export interface JobRow {
   readonly job: number;

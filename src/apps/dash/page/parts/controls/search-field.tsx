@@ -1,6 +1,6 @@
 /** A search field. The text that the user types stays when new data arrives in the meantime. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { useRoute, viewNow } from "../route.js";
+import { useRoute, viewNow } from "../../route.js";
 
 const PAUSE_MS = 200;
 

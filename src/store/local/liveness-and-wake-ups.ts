@@ -5,10 +5,10 @@
 import { type Proof, seenAt, type Ticket } from "../../lock/grant.js";
 import type { Life, Witness } from "../../lock/profile.js";
 import type { Settings } from "../../lock/settings.js";
-import { openInheritableProof } from "../../platform/inheritable-proof.js";
-import { KnownProofs, type ProofFile } from "../../platform/known-proofs.js";
-import { lifeBehind } from "../../platform/liveness.js";
-import { openProofOfLife, type ProofOfLife, sweepProofs } from "../../platform/proof-of-life.js";
+import { openInheritableProof } from "../../platform/liveness/inheritable-proof.js";
+import { KnownProofs, type ProofFile } from "../../platform/liveness/known-proofs.js";
+import { lifeBehind } from "../../platform/liveness/liveness.js";
+import { openProofOfLife, type ProofOfLife, sweepProofs } from "../../platform/liveness/proof-of-life.js";
 import type { CommandProof, WakeUps } from "../contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 

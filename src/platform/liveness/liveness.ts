@@ -1,6 +1,7 @@
 /** Decides whether the process behind a record lives, by the proof that the record names. */
+
+import { lifeOfProcess, thisMachine } from "../machine.js";
 import type { ProofFile } from "./known-proofs.js";
-import { lifeOfProcess, thisMachine } from "./machine.js";
 import type { Life } from "./proof-of-life.js";
 
 interface Recorded {

@@ -1,5 +1,5 @@
 /** The result of an action, as text. A screen reader gets it from the announcer. */
-import type { Action } from "./use-action.js";
+import type { Action } from "./controls/use-action.js";
 
 export function Said({ said }: Pick<Action, "said">) {
   if (said === null) return null;

@@ -1,6 +1,6 @@
 /** Keeps which rows of a list are open, and returns the list with the open rows that are no longer in the answer. */
 import { useMemo, useRef, useState } from "preact/hooks";
-import { type KeptRow, keepRows } from "./kept-rows.js";
+import { type KeptRow, keepRows } from "../kept-rows.js";
 
 export interface OpenRows<T> {
   readonly rows: readonly KeptRow<T>[];

@@ -8,7 +8,7 @@
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { tryLockShared, unlock } from "./kernel-lock.js";
+import { tryLockShared, unlock } from "../kernel-lock.js";
 import { identityOf, type Life, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
 
 const MOST_OPEN = 64;

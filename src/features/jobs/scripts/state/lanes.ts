@@ -2,12 +2,12 @@
  * Reports the running and waiting jobs, project by project. Every query has a bound, so that a report costs the same
  * however many jobs wait: beyond the bound a number is only known to be at least that.
  */
-import type { Script } from "../../../client/kernel.js";
-import type { JobRecord } from "../model.js";
+import type { Script } from "../../../../client/kernel.js";
+import type { JobRecord } from "../../model.js";
+import { rows } from "../query.js";
+import { shown } from "../read-jobs.js";
 import { type Flow, type Project, projectOf } from "./flows.js";
 import type { JobRow } from "./job-row.js";
-import { rows } from "./query.js";
-import { shown } from "./read-jobs.js";
 
 /** Nothing is counted further than this. */
 const COUNTED = 1_000;

@@ -1,6 +1,6 @@
 /** Links to the previous and the next page of a list, so that each page has an address. */
-import { hrefWith } from "../route.js";
-import { number } from "../words.js";
+import { hrefWith } from "../../route.js";
+import { number } from "../../words.js";
 
 export function Pager({ page, pages }: { readonly page: number; readonly pages: number }) {
   if (pages <= 1) return null;

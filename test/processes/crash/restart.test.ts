@@ -2,13 +2,22 @@
  * The machine restarts: the records tell of another boot, processes are gone, and what was not synced may be missing,
  * older, or torn. A boot is simulated by the clock that clients are given.
  */
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Holdfast } from "../../../src/client/holdfast.js";
 import type { Clock } from "../../../src/platform/clock.js";
 import { openFileStore } from "../../../src/store/file/open.js";
-import { scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
+import { at, scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
 import { createWorld, type World } from "../../fixtures/crash/scenarios.fixture.mjs";
 import { observe as observeNow, worldAt } from "../../fixtures/crash/store-state.fixture.js";
 import { faults } from "../../fixtures/fault-injection.fixture.mjs";
@@ -46,6 +55,11 @@ const FILED = { ttl: "24h", metadata: { note: "x".repeat(3_000) } } as const;
 function age(path: string): void {
   const before = Date.now() / 1000 - 60;
   utimesSync(path, before, before);
+}
+
+/** As parts of two versions may leave it. */
+function tear(path: string): void {
+  writeFileSync(path, readFileSync(path, "utf8").replace('"mode":"write"', '"mode":"wread"'));
 }
 
 async function use(world: World, keys: string | string[]): Promise<readonly number[]> {
@@ -179,10 +193,6 @@ describe("what was being written", () => {
     expect(await eventsOf(world)).toContain("chain_repaired");
   });
 
-  /** As parts of two versions may leave it. */
-  const tear = (path: string): void =>
-    writeFileSync(path, readFileSync(path, "utf8").replace('"mode":"write"', '"mode":"wread"'));
-
   // kills: restart-torn-grants
   it("STORE-2: a grant in tree.json that the cut left as nonsense, though it is JSON, held nothing either", async () => {
     await (await boot().open("agent:before")).acquire(["alpha/b", "alpha/c"], { ttl: "24h" });
@@ -280,6 +290,87 @@ describe("what was being written", () => {
       expect((await eventsOf(next)).filter((event) => event === "chain_repaired")).toHaveLength(1);
     }
     expect(points).toBeGreaterThan(8);
+  });
+});
+
+describe("a repair that stops half-way, of a tree.json that the power cut", () => {
+  const spoil: Record<string, () => void> = {
+    destroyed: () => rmSync(file("tree.json")),
+    "cut off": () => truncateSync(file("tree.json"), 100),
+    "left as nonsense that is JSON": () => tear(file("tree.json")),
+  };
+
+  /** Brings the store at `dir` into the state that the cut left, at each call the same. */
+  async function cutWhileHeld(how: string): Promise<() => void> {
+    const client = await boot().open("agent:before");
+    await (await client.acquire("alpha")).release();
+    await client.acquire("alpha/b", { ttl: "24h" });
+    await client.acquire("alpha/c", FILED);
+    await client.acquire("alpha/d", DETACHED);
+    await client.acquire("alpha/e", { ttl: "24h" });
+    spoil[how]?.();
+    const left = scratchFolder();
+    cpSync(dir, left, { recursive: true });
+    onTestFinished(() => rmSync(left, { recursive: true, force: true }));
+    return () => {
+      faults.bury(mark);
+      rmSync(dir, { recursive: true });
+      cpSync(left, dir, { recursive: true });
+      for (const name of ["tree.json", "audit.jsonl"]) if (existsSync(file(name))) age(file(name));
+    };
+  }
+
+  async function expectMended(world: World): Promise<void> {
+    const client = await world.open("agent:after");
+    for (const key of ["alpha/b", "alpha/c", "alpha/e"]) await (await client.acquire(key)).release();
+    await expect(client.acquire("alpha/d")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+    expect((await eventsOf(world)).filter((event) => event === "chain_repaired")).toHaveLength(1);
+  }
+
+  // kills: file-lost-record-ends, file-lost-record-once, file-lost-record-age, file-torn-record-age
+  it.each(Object.keys(spoil))("STORE-2: %s is repaired by the next step, wherever a kill stopped it", async (how) => {
+    const restore = await cutWhileHeld(how);
+    faults.watch(dir);
+    faults.skipSyncs();
+    let isDone = false;
+    let points = 0;
+    while (!isDone) {
+      points += 1;
+      restore();
+      const next = boot();
+      const start = faults.mark();
+      faults.arm({ at: points, what: "stop" });
+      isDone = await look(next).then(
+        () => !faults.stopped,
+        () => false,
+      );
+      faults.disarm();
+      faults.bury(start);
+      await at(`stopped at ${points}`, () => expectMended(next));
+    }
+    expect(points).toBeGreaterThan(5);
+  });
+
+  it.each(Object.keys(spoil))("STORE-2: %s is repaired by the next step, wherever the disk failed", async (how) => {
+    const restore = await cutWhileHeld(how);
+    faults.watch(dir);
+    faults.skipSyncs();
+    let isUndisturbed = false;
+    for (let point = 1; !isUndisturbed; point += 1) {
+      restore();
+      const next = boot();
+      const client = await next.open();
+      faults.arm({ at: point, what: "EIO", changesOnly: false });
+      const failure = await client.recover("alpha").then(
+        () => null,
+        (error: unknown) => error,
+      );
+      isUndisturbed = faults.disarm().seen.length < point;
+      await at(`failed at ${point}`, async () => {
+        if (failure !== null) expect(failure).toMatchObject({ code: "E_IO", details: { errno: "EIO" } });
+        await expectMended(next);
+      });
+    }
   });
 });
 

@@ -96,6 +96,15 @@ describe("tree.json", () => {
     await expect(b.acquire("alpha/b")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
   });
 
+  // kills: file-lost-record-held
+  it("STORE-2: deleted a second time, together with the record of a key below, it makes no second holder", async () => {
+    await a.acquire("alpha/b", FILED);
+    unlinkSync(file("tree.json"));
+    await expect(b.acquire("alpha/b")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" }); // It was begun anew.
+    for (const name of ["tree.json", "below/b.json"]) unlinkSync(file(name));
+    await expect(b.acquire("alpha/b")).rejects.toMatchObject({ code: "E_STORE_CORRUPT" });
+  });
+
   it.each(GARBAGE)("STORE-2: overwritten with %j while its key is held, it makes no second holder", async (text) => {
     const lease = await a.acquire("alpha");
     const kept = readFileSync(file("tree.json"));

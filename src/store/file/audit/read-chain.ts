@@ -33,24 +33,41 @@ export interface ChainStory {
   readonly highestToken: number;
   /** Of each grant that never ended, the entry that made it. */
   readonly live: readonly AuditEntry[];
+  /** True when the last entry says that the record of the tree was lost. */
+  readonly endsWithLoss: boolean;
 }
 
-/** All that a chain tells. */
+/** The `reason` in the entry `chain_repaired` of a tree whose record was begun anew (initial-tree.ts). */
+export const RECORD_LOST = "the record of the tree was lost";
+
+/** Returns what the entries of a chain say. */
 export function readStory(path: string, upTo: number): ChainStory {
   let end: ChainEnd = { ...EMPTY_CHAIN, bytes: 0 };
   let highestToken = 0;
+  let endsWithLoss = false;
   const live = new Map<unknown, AuditEntry>();
   for (const { text, end: bytes } of AuditFile.lines(path, 0, upTo)) {
     const next = follow(end, text);
     if (next === null) break;
     end = { ...next, bytes };
     const entry = parseEntry(text);
-    highestToken = Math.max(highestToken, entry.fencing_token ?? 0, Number(entry.details.new_fencing_token ?? 0));
-    if (BEGINNINGS.has(entry.event)) live.set(entry.lock_id, entry);
-    if (ENDINGS.has(entry.event)) live.delete(entry.lock_id);
-    live.delete(entry.details.old_lock_id);
+    const { event, details, lock_id: lockId } = entry;
+    highestToken = Math.max(highestToken, entry.fencing_token ?? 0, Number(details.new_fencing_token ?? 0));
+    if (BEGINNINGS.has(event)) live.set(lockId, entry);
+    if (ENDINGS.has(event)) live.delete(lockId);
+    live.delete(details.old_lock_id);
+    endsWithLoss = event === "chain_repaired" && details.reason === RECORD_LOST;
+    // mutant: file-lost-record-held: endAllBut(live, details.held); → endAllBut(live, []);
+    // mutant: file-lost-record-ends: if (endsWithLoss) endAllBut(live, details.held); → void endAllBut;
+    if (endsWithLoss) endAllBut(live, details.held);
   }
-  return { end, highestToken, live: [...live.values()] };
+  return { end, highestToken, live: [...live.values()], endsWithLoss };
+}
+
+/** Grants that a lost record had are over. The entry that says so names those that have a file of their own. */
+function endAllBut(live: Map<unknown, AuditEntry>, held: unknown): void {
+  const ids: readonly unknown[] = Array.isArray(held) ? held : [];
+  for (const id of live.keys()) if (!ids.includes(id)) live.delete(id);
 }
 
 const BEGINNINGS: ReadonlySet<AuditEvent> = new Set(["granted", "resumed"]);

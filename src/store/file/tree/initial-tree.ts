@@ -1,6 +1,20 @@
 /**
  * Makes the record with which a tree begins when it cannot continue from its own: the record is missing, because the
  * tree is new or lost it, or the machine was restarted, and all that was not synced may be older than it was.
+ *
+ * A power cut may destroy a record that it caught in place. The first step after the restart begins it anew:
+ *   1. remove the files of nodes that the cut tore             a crash leaves some of them: the next step removes them
+ *   2. append `chain_repaired` to the audit and sync it        a crash leaves no record, or the torn one: the next step
+ *                                                              adds no second entry, and does 3
+ *   3. replace tree.json by a file that counts this entry      done
+ * The same steps mend a record that is JSON with torn grants in it, except that there a crash after 2 leaves an entry that
+ * the record does not count, and the next step writes its own over it.
+ *
+ * Two times tell such a loss from damage that a person did since the machine came up: those of the torn record and of the
+ * audit file. Step 3 therefore writes nothing into the torn file, and the entry of step 2, which makes the audit young,
+ * names as `held` the grants that are on record all the same, in files of nodes. All others before it are over.
+ *
+ * It does not notice a record that a person removed before the machine was restarted: what it held counts as over.
  */
 
 import { HoldfastError } from "../../../base/errors.js";
@@ -8,7 +22,7 @@ import type { AuditDraft, AuditEntry } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";
 import type { Instant } from "../../../lock/time.js";
 import type { AuditFile } from "../audit/audit-file.js";
-import { type ChainStory, endAfterRestart, readStory } from "../audit/read-chain.js";
+import { type ChainStory, endAfterRestart, RECORD_LOST, readStory } from "../audit/read-chain.js";
 import type { FenceFloor } from "./fence-floor.js";
 import type { NodeFiles } from "./node-files.js";
 import { TREE_VERSION, type TreeRecord } from "./tree-record.js";
@@ -31,7 +45,7 @@ export interface TreeRemains {
 
 export interface Beginning {
   readonly record: TreeRecord;
-  /** The entry that says that the chain was mended. */
+  /** The entry that says that the chain was mended. Null also when the chain has it already. */
   readonly mended: AuditDraft | null;
 }
 
@@ -39,13 +53,17 @@ export function bootedAt(now: Instant): number {
   return now.wallMs - now.bootMs;
 }
 
-/** The tree with its chain as it was found, and nothing held but what files of keys below say. */
-export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning {
+/**
+ * Returns the tree with its chain as it was found, and nothing held but what files of keys below say. `isLost`: the tree
+ * had a record once.
+ */
+export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning & { readonly isLost: boolean } {
   const { path, audit, nodes, floor, fenceReserved } = remains;
   const story = readStory(audit.path, audit.size());
   const isLost = story.end.seq > 0;
-  // mutant: file-forgotten-record: (isLost && !audit.isOlderThan(bootedAt(now))) → (isLost && audit.isOlderThan(0))
-  if (isLost && !audit.isOlderThan(bootedAt(now))) assertNothingForgotten(story, tree, nodes, path);
+  const isFromThisBoot = !audit.isOlderThan(bootedAt(now));
+  // mutant: file-forgotten-record: if (isLost && isFromThisBoot) → if (isLost && audit.isOlderThan(0))
+  if (isLost && isFromThisBoot) assertNothingForgotten(story, tree, nodes, path);
   const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
   const record: TreeRecord = {
     schema_version: TREE_VERSION,
@@ -59,7 +77,12 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
     grants: [],
     ...(remains.publishes ? { publishes: true as const } : {}),
   };
-  return { record, mended: isLost ? repairNote(tree, now, "the record of the tree was lost", 0) : null };
+  // mutant: file-lost-record-once: const isNoted = story.endsWithLoss && isFromThisBoot; → const isNoted = false;
+  const isNoted = story.endsWithLoss && isFromThisBoot;
+  if (!isLost || isNoted) return { record, isLost, mended: null };
+  const held = story.live.filter((entry) => isOnRecord(entry, tree, nodes)).map((entry) => entry.lock_id);
+  const mended = repairNote(tree, now, { reason: RECORD_LOST, lost: 0, ...(held.length === 0 ? {} : { held }) });
+  return { record, isLost, mended };
 }
 
 /**
@@ -82,7 +105,7 @@ export function restarted(
     : "the machine restarted before these entries reached the disk";
   return {
     record: { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below },
-    mended: isMended ? repairNote(record.tree, now, reason, record.audit.seq - end.seq) : null,
+    mended: isMended ? repairNote(record.tree, now, { reason, lost: record.audit.seq - end.seq }) : null,
   };
 }
 
@@ -92,9 +115,7 @@ export function restarted(
  * the last entry. `E_STORE_CORRUPT`
  */
 function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFiles, path: string): void {
-  const isOnRecord = ({ resource, lock_id }: AuditEntry): boolean =>
-    resource !== tree && nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
-  const forgotten = live.find((entry) => !isOnRecord(entry));
+  const forgotten = live.find((entry) => !isOnRecord(entry, tree, nodes));
   if (forgotten === undefined) return;
   throw new HoldfastError(
     "E_STORE_CORRUPT",
@@ -106,8 +127,13 @@ function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFile
   );
 }
 
+/** Whether the file of its node has the grant that an entry made. */
+function isOnRecord({ resource, lock_id }: AuditEntry, tree: Key, nodes: NodeFiles): boolean {
+  return resource !== tree && nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
+}
+
 /** The entry that says that the chain was mended. */
-function repairNote(tree: Key, now: Instant, reason: string, lost: number): AuditDraft {
+function repairNote(tree: Key, now: Instant, details: AuditDraft["details"]): AuditDraft {
   return {
     at: now.wallMs,
     event: "chain_repaired",
@@ -116,6 +142,6 @@ function repairNote(tree: Key, now: Instant, reason: string, lost: number): Audi
     holderId: "",
     fencingToken: null,
     lockId: null,
-    details: { reason, lost },
+    details,
   };
 }

@@ -115,13 +115,16 @@ export class FileTree {
 
   /**
    * In place only what a power cut may take is written, so a record torn by one held no grant that outlives the machine,
-   * and is begun anew. One that became unreadable otherwise is left for a person to look at.
+   * and is begun anew. One that became unreadable otherwise is left for a person to look at. The time of the file tells
+   * which it is, so the torn one is closed: the next write replaces it and leaves no mark in it.
    */
   #read(now: Instant): TreeRecord | null {
     try {
       return this.#file.read();
     } catch (error) {
       if (!isHoldfastError(error, "E_STORE_CORRUPT") || !this.#file.isOlderThan(bootedAt(now))) throw error;
+      // mutant: file-lost-record-age: this.#file.close(); →
+      this.#file.close();
       return null;
     }
   }
@@ -321,10 +324,17 @@ export class FileTree {
   }
 
   #begin(now: Instant): void {
-    const { record, mended } = beginning(this.name, this.#remains(), now);
+    const { record, isLost, mended } = beginning(this.name, this.#remains(), now);
     this.#record = record;
-    this.#isNew = mended === null;
+    this.#isNew = !isLost;
+    if (isLost && mended === null) this.#finishBeginning(record);
     this.#goOn(mended);
+  }
+
+  /** After a repair that stopped between the entry and the record. */
+  #finishBeginning(record: TreeRecord): void {
+    this.#audit.sync();
+    this.#write(record, true);
   }
 
   /** Of a record that was written in place before the restart. */
@@ -336,6 +346,8 @@ export class FileTree {
   #afterRestart(record: TreeRecord, now: Instant, wasTorn: boolean): void {
     const after = restarted(record, this.#remains(), now, wasTorn);
     this.#audit.truncate(after.record.audit.bytes);
+    // mutant: file-torn-record-age: if (wasTorn) this.#file.close(); →
+    if (wasTorn) this.#file.close(); // As in `#read`.
     if (after.mended === null) this.#write(after.record, false);
     else this.#record = after.record;
     this.#goOn(after.mended);

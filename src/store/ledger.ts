@@ -47,8 +47,8 @@ export interface Changes {
   /** Keys whose unreadable records go, but for those of a newer version. */
   readonly clears?: readonly Key[] | undefined;
   /**
-   * Must survive a power cut before it is acknowledged. `soon`: others may see it before, and whoever asks for the step
-   * waits with `sync`.
+   * Must survive a power cut before it is acknowledged, whichever grants it changes (durability.ts has the rule for these).
+   * `soon`: others may see it before, and whoever asks for the step waits with `sync`.
    */
   readonly durable?: boolean | "soon" | undefined;
   /** Waiters that are granted something by it: they need no guard, and are told as soon as it counts. */

@@ -10,6 +10,7 @@ import { lineOf, lineWithout } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
+import { durabilityOf } from "../durability.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
 import { inOrder } from "../local/stable-order.js";
 import { type Layout, treeFolder } from "./layout.js";
@@ -102,7 +103,7 @@ export class FileLedger implements Ledger {
   };
 
   #write(trees: readonly FileTree[], changes: Changes, whenMade: (() => void) | undefined): void {
-    const durable = (changes.durable ?? false) !== false;
+    const durable = durabilityOf(changes) !== false;
     const { files, manifestDrops = [] } = changes;
     if (files !== undefined) this.#manifests.addFiles(files.manifest, files.files, durable);
     const steps = [];

@@ -45,7 +45,6 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
       drops: gone,
       ticketDrops: ticket === null ? [] : [ticket],
       audit: auditGrants(view, request, grants, decision.ends),
-      durable: request.detached,
       wake: wakeAfter(view, near, context, { gone, come: grants, left: ticket }).next,
     },
   };

@@ -53,7 +53,6 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
       updates: [upgraded],
       drops: ended,
       ticketDrops: ticket === null ? [] : [ticket],
-      durable: current.detached,
       audit: [
         ...decision.ends.map(({ grant, recovery }) =>
           entryFor(view, "stolen", grant, request.party, {
@@ -93,7 +92,6 @@ export function downgrade(
     result: current.map(lower),
     changes: {
       updates: lowered,
-      durable: lowered.some((grant) => grant.detached),
       audit: higher.map((grant) => entryFor(view, "downgraded", grant, party, { mode: "read", from: grant.mode })),
       wake: wakeAfter(view, near, context, { come: lowered }).next,
     },

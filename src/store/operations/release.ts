@@ -55,7 +55,6 @@ export function release(
       adds: line.heirs.grants,
       drops,
       ticketDrops: line.ticketDrops,
-      durable: gone.some((grant) => grant.detached),
       audit: [
         ...ended,
         ...gone.map((grant) =>

@@ -18,7 +18,7 @@ export function renew(view: LedgerView, refs: readonly GrantRef[], leaseMs: numb
     const grant = requireOwn(view, ref);
     return { ...grant, renewedAt: view.now, leaseMs: leaseMs ?? grant.leaseMs, renewals: grant.renewals + 1 };
   });
-  return { result: renewed, changes: { updates: renewed, durable: renewed.some((grant) => grant.detached) } };
+  return { result: renewed, changes: { updates: renewed } };
 }
 
 export function resume(
@@ -59,8 +59,5 @@ export function resume(
       old_fencing_token: old[at]?.fencingToken ?? null,
     }),
   );
-  return {
-    result: resumed,
-    changes: { adds: resumed, drops: old, audit, durable: old.some((grant) => grant.detached) },
-  };
+  return { result: resumed, changes: { adds: resumed, drops: old, audit } };
 }

@@ -9,6 +9,7 @@
  */
 import { type Key, treeOf } from "../../lock/key.js";
 import type { Clock } from "../../platform/clock.js";
+import { durabilityOf } from "../durability.js";
 import type { Changes, LedgerView, Outcome, ScriptStep } from "../ledger.js";
 import { runAtOnce } from "../run-at-once.js";
 import type { Database } from "./connection/database.js";
@@ -58,7 +59,7 @@ export class Steps {
       const outcome = body(this.#view.at(this.#clock(), trees));
       const { changes } = outcome;
       // mutant: sqlite-durable: === true && !isSynced) → === true && !isSynced && trees.length < 0)
-      if (changes === null || (changes.durable === true && !isSynced)) {
+      if (changes === null || (durabilityOf(changes) === true && !isSynced)) {
         this.#abandon();
         return changes === null ? outcome : "must sync";
       }
@@ -75,10 +76,11 @@ export class Steps {
 
   /** As `run`, for a body that changes things as it goes. */
   runScript<T>(body: (step: ScriptStep) => T, isDurable: boolean): Outcome<T> | "busy" {
-    for (;;) {
-      const done = isDurable ? this.#synced(() => this.#script(body)) : this.#script(body);
-      if (!(done instanceof OutOfNumbers)) return done;
-      if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
+    for (let isSynced = isDurable; ; ) {
+      const done = isSynced ? this.#synced(() => this.#script(body, true)) : this.#script(body, false);
+      if (done === "must sync") isSynced = true;
+      else if (!(done instanceof OutOfNumbers)) return done;
+      else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
     }
   }
 
@@ -88,8 +90,9 @@ export class Steps {
     return this.#database.readAtOnce(() => body({ now: this.#clock(), rows }));
   }
 
-  #script<T>(body: (step: ScriptStep) => T): Outcome<T> | "busy" | OutOfNumbers {
+  #script<T>(body: (step: ScriptStep) => T, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
     if (!this.#database.tryBegin()) return "busy";
+    let mustSync = false;
     try {
       this.#presence.assert();
       this.#tables.trees.begin();
@@ -97,10 +100,18 @@ export class Steps {
       const result = body({
         now,
         view: (trees) => this.#view.at(now, trees),
-        apply: (changes) => this.#apply(changes),
+        apply: (changes) => {
+          // mutant: sqlite-script-durable: mustSync ||= durabilityOf(changes) === true; →
+          mustSync ||= durabilityOf(changes) === true;
+          this.#apply(changes);
+        },
         rows: (sql, values) => this.#database.statement(sql).all(values),
         caller: (own) => runOwn(this.#database, (sql) => runAtOnce(own, sql)),
       });
+      if (mustSync && !isSynced) {
+        this.#rollBack();
+        return "must sync";
+      }
       this.#commit();
       return { result, changes: null };
     } catch (error) {

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
-import { livesThroughCuts } from "../../fixtures/crash/power-cut.fixture.js";
+import { type Ended, livesThroughCuts, staysEnded } from "../../fixtures/crash/power-cut.fixture.js";
 
 let base: string;
 
@@ -22,3 +22,22 @@ it.each([1, 2, 3, 4, 5, 6])(
     expect.hasAssertions();
   },
 );
+
+const LONG = { ttl: "24h" };
+const ENDED: Readonly<Record<string, Ended>> = {
+  "an acquire of a tree's own key": { key: "alpha", end: (client) => client.acquire("alpha", LONG) },
+  "an acquire of a key below": { key: "alpha/b", end: (client) => client.acquire("alpha/b", LONG) },
+  "an acquire of the key above": { key: "alpha/b/c", end: (client) => client.acquire("alpha/b", LONG) },
+  "an acquire of several keys": { key: "alpha/b", end: (client) => client.acquire(["alpha/b", "beta"], LONG) },
+  "an acquire and a release": {
+    key: "alpha/b",
+    end: async (client) => (await client.acquire("alpha/b", LONG)).release(),
+  },
+  "a recovery": { key: "alpha/b", end: (client) => client.recover("alpha/b") },
+};
+
+// kills: durable-ends (acquire of a key below)
+it.each(Object.keys(ENDED))("STORE-2: a detached grant that was ended by %s does not come back", async (how) => {
+  await staysEnded(base, ENDED[how] as Ended, 40);
+  expect.hasAssertions();
+});

@@ -13,7 +13,10 @@
  * file ops/<id>.json exists; creating that file is the commit. Then each tree takes its `op` over and the file goes.
  *
  * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
- * processes are dead anyway, and detached grants were synced when they were made.
+ * processes are dead anyway, and each step that makes, changes or ends a detached grant is durable (store/durability.ts).
+ * A durable step syncs the audit in 1, replaces and syncs tree.json in 2, and replaces and syncs the files of nodes in 3. A
+ * power cut after 1 leaves the old state; after 2 or 3 it leaves `pending`, which the next step carries out once more. So a
+ * grant that such a step ended is gone for good, whatever took its place.
  *
  * protocol: file store page
  */

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Grant } from "../../../../src/lock/grant.js";
 import type { Key } from "../../../../src/lock/key.js";
 import type { Clock } from "../../../../src/platform/clock.js";
+import type { Script, Store } from "../../../../src/store/contract.js";
 import { Database } from "../../../../src/store/sqlite/connection/database.js";
 import {
   acquire,
@@ -12,6 +14,7 @@ import {
   release,
   stillClock,
 } from "../../../fixtures/sqlite/database.fixture.js";
+import { acquireRequest, PARTY } from "../../../fixtures/store/acquire-request.fixture.js";
 
 const isRising = (tokens: readonly number[]) => tokens.every((token, at) => at === 0 || token > (tokens[at - 1] ?? 0));
 
@@ -34,6 +37,10 @@ function watchCommits(): number[] {
     commit.call(this);
   });
   return modes;
+}
+
+function* acquiring(): Script<unknown> {
+  return yield { ask: "acquire", request: acquireRequest("tree/b") };
 }
 
 afterEach(() => {
@@ -145,7 +152,7 @@ describe("fencing tokens", () => {
     expect(await store.reader.list({ prefix: null, after: null, limit: 10 })).toHaveLength(2);
   });
 
-  // kills: sqlite-durable, sqlite-reserved
+  // kills: sqlite-durable, sqlite-reserved, durable-begins, durable-renews
   it("a step that must survive a power cut is on the disk before anybody is told, and so are reserved numbers", async () => {
     const store = await open(newPlace());
     const modes = watchCommits();
@@ -157,6 +164,25 @@ describe("fencing tokens", () => {
     await store.locks.renew(detached, null);
     await release(store, detached);
     expect(modes).toEqual([SYNCED, SYNCED, SYNCED]);
+  });
+
+  // kills: sqlite-script-durable (script), durable-ends (the key above)
+  it.each([
+    ["an acquire", (store: Store) => acquire(store, "tree/b")],
+    ["an acquire of the key above", (store: Store) => acquire(store, "tree")],
+    ["an acquire by a script", (store: Store) => store.scripts?.run(acquiring, { durable: false })],
+  ])("the end of a detached grant by %s is on the disk before anybody is told", async (_, end) => {
+    const clock = stillClock();
+    const store = await open(newPlace(), clock);
+    const [detached] = await acquire(store, "tree/b", { detached: true, tokenHash: "of one that slept" });
+    clock.forward(60_000);
+    const modes = watchCommits();
+    await end(store);
+    expect(modes).toEqual([SYNCED]);
+    await expect(store.locks.resume([detached as Grant], "another", PARTY)).rejects.toMatchObject({
+      code: "E_LOCK_NOT_HELD",
+    });
+    expect(await store.reader.audit({ tree: "tree" as Key, afterSeq: 0, limit: 10 })).toHaveLength(3);
   });
 
   it("FENCE-1: a wall clock that was put back does not lower a number", async () => {

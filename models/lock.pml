@@ -45,10 +45,7 @@
 #ifdef ONLY
 #define CHECK(property, holds) assert((holds) || property != ONLY || property == 0)
 #else
-#ifndef WITHOUT
-#define WITHOUT 0
-#endif
-#define CHECK(property, holds) assert((holds) || property == WITHOUT || property == 0)
+#define CHECK(property, holds) assert((holds) || property == 0)
 #endif
 #define FENCES_INCREASE 1 /* in the order of granting, over crashes and power cuts too */
 #define ONE_GRANT 2       /* a grant is committed only when the one before has ended, or ends in the same step */
@@ -314,7 +311,13 @@ inline finish() {
 
 /* FileTree.#goOn: the entry that says that the chain was mended, and the record with it, on the disk. */
 inline commit_note() {
-  d_step { chain_touched = CUTS > 0; extra = 0 };
+  d_step {
+#ifndef LOSS_NOT_NOTED
+    chain_left = (chain_left == 2 -> 1 : chain_left); /* endAllBut */
+#endif
+    chain_touched = CUTS > 0;
+    extra = 0
+  };
   d_step { page.synced = true; disk.synced = (cuts > 0 && disk.there) };
   d_step {
     page.there = true;
@@ -583,7 +586,11 @@ step: /* FileLedger.transact */
       fi
     :: d_step { op == ACQUIRE && !HANDED && !IN_THE_WAY(kept_was) && !IN_THE_WAY(filed_was) ->
         next = want; /* decide: a grant that is there is recoverable, and ends in this step */
+#ifdef STEAL_NOT_SYNCED
         durable = IS_DETACHED(want)
+#else
+        durable = IS_DETACHED(want) || IS_DETACHED(kept_was) || IS_DETACHED(filed_was) /* durabilityOf */
+#endif
       }
     /* renew, requireOwn */
     :: d_step { op == RENEW && STILL_MINE -> next = mine; durable = IS_DETACHED(mine) }

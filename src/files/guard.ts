@@ -1,7 +1,15 @@
 /**
- * The guard: a kernel lock on a file of its own, held for microseconds around one step and never across an await. When
- * its process dies inside, the system frees it. The file is never deleted; if it is deleted from outside all the same,
- * a new one is another file, so after locking the descriptor is compared with what the path names now.
+ * The guard: a kernel lock on a file of its own, held for microseconds around one step and never across an await.
+ *
+ * A crash inside leaves nothing of it: the system frees the lock of a process that dies.
+ *
+ * Only the removal of a whole store takes the file away. If a person deletes it while no process is inside, the next
+ * process makes another file in its place. After locking, each process compares its descriptor with the file that the path
+ * names, so one that still has the old file open opens the new one.
+ *
+ * It does not promise that one process is inside at a time when the file is deleted, replaced or moved away while a
+ * process is inside: that process goes on under the lock of the old file, and another one locks the new file beside it.
+ * Two steps may then run at once, and an update may be lost (`GUARD_DELETED_INSIDE` in models/README.md).
  */
 import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";

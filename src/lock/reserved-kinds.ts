@@ -33,66 +33,60 @@ export const RESERVED_KINDS: Readonly<Record<string, ReservedKind>> = {
     key: "path/FILE",
     owner: "client",
     profile: "default",
-    purpose: "A file or folder of the workspace, by its path from the root; `path` is the root.",
+    purpose: "Names a file or folder of the workspace by its path from the root; `path` itself is the root.",
   },
   [LENT_TREE]: {
     key: "lent:files/LENDER/FILE",
     owner: "agents/run",
     profile: "default",
-    purpose: "A file that one agent run holds and lends to those who work for it.",
+    purpose: "Names a file that one agent run holds and lends to those who work for it.",
   },
   [ISSUE]: {
     key: "issue:ID",
     owner: "board",
     profile: "default",
-    purpose: "The claim on an issue of the board.",
+    purpose: "Is held as the claim on an issue of the board.",
   },
   [RUNTIME]: {
     key: "runtime:NAME",
     owner: "runtime",
     profile: "default",
-    purpose: "A lease that is held by a name instead of a process.",
+    purpose: "Is held as a named lock: by a name instead of a process.",
   },
   [WORKTREE]: {
     key: "worktree:NAME",
     owner: "worktree",
     profile: "lease",
-    purpose: "The right to change a worktree; `/restore` below it is held until a restore is settled.",
+    purpose: "Gives the right to change a worktree; `/restore` below it is held until a restore is settled.",
   },
   [SNAPSHOT]: {
     key: "snapshot:NAME",
     owner: "worktree",
     profile: "default",
-    purpose: "The moment in which a snapshot of a shared worktree is published.",
+    purpose: "Is held while a snapshot of a shared worktree is published.",
   },
   [DELIVERABLE]: {
     key: "deliverable:ID",
     owner: "deliverable",
     profile: "default",
-    purpose: "A deliverable folder in reports; its lock is in the folder, not in a store.",
+    purpose: "Names a deliverable folder in reports; its lock is in the folder, not in a store.",
   },
   [JOBS_TREE]: {
     key: "jobs/NUMBER",
     owner: "jobs",
     profile: "default",
-    purpose: "A job in the audit trail; the fencing tokens of slots come from this tree.",
+    purpose: "Names a job in the audit trail; the fencing tokens of slots come from this tree.",
   },
   [APPROVAL_TREE]: {
     key: "approval/OPERATION/KIND:ID",
     owner: "policy",
     profile: "default",
-    purpose: "A person's approval of an operation that cannot be undone.",
+    purpose: "Is held as a person's approval of an operation that cannot be undone.",
   },
   [POLICY_TREE]: {
     key: "policy",
     owner: "policy",
     profile: "default",
-    purpose: "What the policy refused, in the audit trail; it is never locked.",
+    purpose: "Names the refusals of the policy in the audit trail; Holdfast never locks it.",
   },
 };
-
-/** Returns the recovery profiles of the table that differ from `default`, by prefix. */
-export function reservedProfiles(): Readonly<Record<string, Profile>> {
-  const rows = Object.entries(RESERVED_KINDS).filter(([, { profile }]) => profile !== "default");
-  return Object.fromEntries(rows.map(([prefix, { profile }]) => [prefix, profile]));
-}

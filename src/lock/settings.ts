@@ -6,7 +6,7 @@
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { PROFILES, type Profile } from "./grant.js";
 import { DEFAULT_LEVELS } from "./order.js";
-import { reservedProfiles } from "./reserved-kinds.js";
+import { RESERVED_KINDS } from "./reserved-kinds.js";
 
 export interface Settings {
   readonly levels: readonly string[];
@@ -18,6 +18,12 @@ export const DEFAULT_SETTINGS: Settings = {
   levels: DEFAULT_LEVELS,
   profiles: { "project:": "dal", ...reservedProfiles() },
 };
+
+/** Returns the profiles of the table that differ from `default`, by prefix. */
+function reservedProfiles(): Readonly<Record<string, Profile>> {
+  const rows = Object.entries(RESERVED_KINDS).filter(([, { profile }]) => profile !== "default");
+  return Object.fromEntries(rows.map(([prefix, { profile }]) => [prefix, profile]));
+}
 
 const LEVEL = /^[A-Za-z0-9._-]+$/;
 

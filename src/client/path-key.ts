@@ -1,18 +1,17 @@
 /**
- * The only conversion from a file path to a lock key (LOCK-1): `path` is the workspace root, `path/src/api` a file or
- * folder below it. However a file is spelled (relative, through symlinks, with `..`) its key is the same, because the
- * key is made from the real path. A file that does not exist yet gets the key it will have once created where the path
- * leads now.
+ * The only conversion from a file path to a lock key: `path` is the workspace root, `path/src/api` a file or folder below
+ * it. However a file is spelled (relative, through symlinks, with `..`) its key is the same, because the key is made from
+ * the real path. A file that does not exist yet gets the key that it will have once it is created where the path leads now.
  *
- * Bytes, not characters: a file name need not be UTF-8. Inside this file a path is a string of one character per byte
- * (latin1), so that node:path works on it; `bytesOf` and `textOf` are the two borders.
+ * A file name need not be UTF-8. So inside this file a path is a string of one character per byte (latin1), on which
+ * node:path works; `bytesOf` and `textOf` convert it at the two borders.
  *
- * Coarser, never wrong: a path that does not fit into a key is cut to its deepest ancestor that does. A lock covers
- * its subtree, so such files share one lock.
+ * A path that does not fit into a key is cut to its deepest ancestor that does. A lock covers its subtree, so such files
+ * share one lock.
  *
  * Not promised: two hard links or bind mounts of one file have two keys, and so have two spellings that differ in case
  * of a file that does not exist yet on a file system that ignores case. A symlink and its target have one key only
- * until somebody points the link elsewhere.
+ * until the link is changed to point elsewhere.
  */
 import { createHash } from "node:crypto";
 import { readlinkSync, realpathSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Removes a tree that is not needed any more. Removing a file waits for the disk: where there are many, several are
- * under way at a time. A few are removed at once, since a hop to the thread pool costs as much as that.
+ * Removes a tree that is no longer needed. Removing a file waits for the disk: of many files, several are being removed at
+ * a time. A few files are removed synchronously, since a hop to the thread pool costs as much.
  */
 import { chmodSync, lstatSync, rmdirSync, unlink, unlinkSync } from "node:fs";
 import { join } from "node:path";

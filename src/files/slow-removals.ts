@@ -1,8 +1,8 @@
 /**
- * Holds removed files open, so that their removal returns early. The disk space of a removed file is freed when no
- * process has it open any more, and that is most of what a removal waits for. A caller that holds a few files open
- * while their names go, and closes them afterwards, has the names gone at once and the space soon after: at the latest
- * when the process ends, however it ends. Linux only; elsewhere nothing is held.
+ * Holds removed files open, so that their removal returns early. The disk space of a removed file is freed when no process
+ * has it open any longer, and that takes most of the time of a removal. A caller that holds a few files open while it
+ * removes their names, and closes them afterwards, frees the names at once and the space soon after: at the latest when the
+ * process ends, for any reason. Linux only; elsewhere nothing is held.
  */
 import { close, openSync } from "node:fs";
 

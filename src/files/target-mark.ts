@@ -1,19 +1,19 @@
 /**
  * The mark beside a target: the fencing token of the publisher that last began to publish there, and an id of the
- * place. It is for stores on a server, which cannot keep others away from this disk once a connection to them is gone.
+ * location. It is for stores on a server, which cannot keep others away from this disk once their connection is lost.
  * It lies in `<parent of the target>/.holdfast-fence/`, one file a target; changing it, and renaming something to the
- * target, happen under a kernel lock on the file `guard` there, so no other process gets in between a look at the mark
+ * target, happen under a kernel lock on the file `guard` there, so no other process gets in between a check of the mark
  * and a rename.
  *
  *   a publish begins      the mark is made if there is none, on the disk; then it is raised to the publisher's token
- *   the rename            refused when the mark is not the publisher's own any more: somebody else has begun since
+ *   the rename            refused when the mark is no longer the publisher's own: another publisher has begun since
  *
- * Tokens grow within one tree of one store, so only those are compared. Which key a target belongs to is the store's to say:
- * whoever it lets begin under another one, or another store, makes the mark its own.
+ * Tokens grow within one tree of one store, so only those are compared. The store decides which key a target belongs to: a
+ * publisher that it lets begin under another key, or one of another store, makes the mark its own.
  *
- * A crash leaves the mark as it was or as it is to be, and perhaps a `.new` beside it, which the next one writes over. The
- * mark is never lowered and never removed. Whoever removes it by hand takes the protection away until the next publish
- * begins, and nothing else. On a file system that several machines share it protects as far as kernel locks are shared.
+ * A crash leaves the old mark or the new one, and perhaps a `.new` beside it, which the next publisher writes over. The
+ * mark is never lowered and never removed. A person who removes it removes the protection until the next publish begins,
+ * and nothing else. On a file system that several machines share it protects as far as kernel locks are shared.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";

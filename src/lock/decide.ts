@@ -1,15 +1,15 @@
 /**
- * The rules of locking, stated once: given everything held and waited for around a request, `decide` grants it, makes
- * it wait, or refuses it. Pure; every store that keeps grants itself calls it inside its guard.
+ * The rules of locking: from all grants and tickets around a request, `decide` grants the request, makes it wait, or
+ * refuses it. Pure; every store that keeps grants itself calls it inside its guard.
  *
- * Why no two grants of different clients conflict: every grant that is new, or more than it was, is decided here on what is
- * there in that step, and a conflicting one is either in the way or among the `ends`, which go in the same step. A commit
- * then only has to find its own grant (ARCHITECTURE.md has the rest of the way).
+ * No two grants of different holders conflict: every new or stronger grant is decided here, on the state in that step, and
+ * a conflicting grant either blocks it or is among the `ends`, which the same step removes. A commit then only has to find
+ * its own grant (ARCHITECTURE.md has the rest of the argument).
  *
- * Why nobody deadlocks: a request that presents nothing held waits without holding. One that does present something
- * waits only while every node where a holder blocks it sorts after every node its client holds, and it waits for holders
- * only, never behind the queue. So along any chain of "waits for" the nodes grow, and no chain closes. Anything else is
- * refused at once with `E_LOCK_ORDER`.
+ * Requests do not deadlock: a request without held tokens waits without holding. One with held tokens waits only while every
+ * node where a holder blocks it sorts after every node that these tokens hold, and it waits for holders only, never behind
+ * the queue. So along any chain of "waits for" the nodes grow, and no chain closes. Every other request is refused at once
+ * with `E_LOCK_ORDER`.
  */
 import type { ErrorReason } from "../base/errors.js";
 import type { Grant, Ticket, UnreadableGrant, Want } from "./grant.js";

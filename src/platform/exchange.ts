@@ -3,8 +3,8 @@
  * renamex_np on macOS): both are valid at every instant. Where the system has no such call the old folder is moved
  * aside first, and there is an instant without it; what a crash leaves then is put back by `lookAt` and `putBack`.
  *
- * A rename of a folder onto an empty one replaces it silently, so a rename is never relied on for not replacing: whoever
- * renames looks first, under a guard that keeps out whoever else may make the target.
+ * A rename of a folder onto an empty one replaces it silently, so a caller must not rely on a rename to fail: it checks the
+ * target first, under a guard that keeps out every other process that may make the target.
  */
 import { lstatSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

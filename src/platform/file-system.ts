@@ -1,14 +1,14 @@
 /**
  * Checks whether a folder may carry a store: everything rests on kernel locks, exclusive create and atomic rename, and
- * on all processes asking one kernel. Two gates, in this order:
+ * on one kernel that serves all processes. Two checks, in this order:
  *
  * 1. `assertLocalFileSystem` refuses by type what other kernels write to as well. No probe could find that out: on NFS
  *    or a folder shared with a virtual machine's host, every probe of one process may well succeed.
  * 2. `probeFileSystem` tries on the folder itself what the store will rely on, so a file system of any unlisted type
  *    (FUSE has many) is judged by what it does.
  *
- * Not promised: the type is known on Linux only (Node tells no usable type elsewhere), so on other systems a network
- * folder passes the first gate. What a file system does after a power cut is not probed.
+ * Not promised: the type is known on Linux only (Node reports no usable type elsewhere), so on other systems a network
+ * folder passes the first check. The behavior of a file system after a power cut is not probed.
  */
 import { randomUUID } from "node:crypto";
 import {

@@ -2,8 +2,8 @@
  * Lends the files that a run holds to the runs that work for it (its borrowers): a borrower holds `lent:files/LENDER/…`
  * of the file, where the ordinary rules apply.
  *
- * Nobody may be left with what is lent of a file that its lender has given back. So the lender takes the same key before it
- * gives the file back, and whoever has just taken it looks once more whether the lender still has the file.
+ * No borrower may keep a grant on a file that its lender has released. So the lender acquires the same key before it
+ * releases the file, and a borrower that has just acquired that key checks again that the lender still holds the file.
  */
 
 import { isHoldfastError } from "../../base/errors.js";

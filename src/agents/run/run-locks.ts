@@ -4,16 +4,16 @@
  *
  * `hold(keys)` makes sure that the run holds them, all or none:
  *
- *   1. What it holds already, on the key or above it, counts while nobody else has anything there and while the process it
- *      is bound to is not dead. The rest is asked for in one request.
- *   2. HOLDFAST_OWNER may name the agent: what was taken under that name, by command or through a server, is the run's own.
- *   3. What is held by the run it works for (the one around a sub-agent, or the one whose command started this agent and so
- *      is named by HOLDFAST_OWNER) is lent to it (lending.ts). Then it holds `lent:files/LENDER/…` of the file instead: so
- *      those who work for one run exclude each other, and the lender itself, which looks there before it writes. That counts
- *      once it has looked again: the lender may have given the file back meanwhile.
- *   4. What the agent has taken through its own MCP server is lent to it in the same way: the hook has no token of it.
- *   5. Two hooks of one run may ask for the same key at once. The one that comes second looks again, and finds it held; also
- *      while it waits in the queue (wait-unless-changed.ts).
+ *   1. A grant that it already has, on the key or above it, counts while no other holder has anything there and while the
+ *      process that the grant is bound to is not dead. One request acquires the rest.
+ *   2. HOLDFAST_OWNER may name the agent: grants acquired under that name, by the command or through a server, are the run's.
+ *   3. The run that it works for (the one around a sub-agent, or the one whose command started this agent and so is named by
+ *      HOLDFAST_OWNER) lends it what that run holds (lending.ts). The borrower then holds `lent:files/LENDER/…` of the file
+ *      instead. So borrowers of one run exclude each other, and the lender too, which checks that key before it writes. The
+ *      loan counts only after a second check, because the lender may have released the file in the meantime.
+ *   4. Grants that the agent acquired through its own MCP server are lent to it in the same way: the hook has no token.
+ *   5. Two hooks of one run may request the same key at once. The second one checks again, also while it waits in the queue
+ *      (wait-unless-changed.ts), and finds the key held.
  */
 import { isDeepStrictEqual } from "node:util";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

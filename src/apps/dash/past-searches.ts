@@ -1,7 +1,7 @@
 /**
  * Searches the entries of the audit trail that are older than the kept ones. A search may take long and continues while
- * answers are given: each request is told how far the search is, and repeats. Of several searches the one that was
- * requested last continues and the others rest, so that a search for a half-typed word does not delay the next. A
+ * answers are given: each answer says how far the search is, and the page repeats its request. Of several searches the one
+ * that was requested last continues and the others rest, so that a search for a half-typed word does not delay the next. A
  * resting search that is no longer requested is dropped.
  */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /**
- * Defines a check of the doctor. A check looks at one thing and reports what is wrong. It changes nothing: not a byte,
+ * Defines a check of the doctor. A check examines one thing and reports its faults. It changes nothing: not a byte,
  * not a time stamp, not a file. A fault that is safe to repair without asking comes with its repair, which runs only
  * under `--repair`.
  *

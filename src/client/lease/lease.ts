@@ -8,8 +8,8 @@
  *   held, suspect → lost
  *   held, suspect → released
  *
- * Losing the signal's race is no danger to the data: `commit` checks the grant again, under the guard that a stealer also
- * needs, in the very step that writes.
+ * A signal that aborts too late does not endanger the data: `commit` checks the grant again in the same step as the write,
+ * under the guard that a steal also needs.
  */
 
 import type { Duration } from "../../base/duration.js";

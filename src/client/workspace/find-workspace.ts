@@ -2,7 +2,8 @@
  * Finds where a command works: the workspace, the store and the owner. They come from the command line, else from the
  * environment, else from the configuration, else from a search: the nearest folder upwards with a `.holdfast/`.
  *
- * A workspace is never made in passing. A command in the wrong folder that made its own would hold locks nobody sees.
+ * A search never makes a workspace. A command in the wrong folder that made its own would hold locks that no other process
+ * sees.
  */
 import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";

@@ -3,14 +3,14 @@
  *
  *   <state>/holdfast/grants/<store>/<key>-<owner>-<random>.json     folders mode 0700, files mode 0600
  *
- * `<state>` is XDG_STATE_HOME or ~/.local/state; store, key and owner are hashes. A file is on the disk before the lock is
- * asked for, so whatever crashes afterwards, the token of a grant that was given is there. Its state turns from asked to
- * given, in place, when the lock is there. What a crash can leave is a file without a grant, or one that still says asked:
- * the first opens nothing, and is removed when somebody looks for that key a day later; the second opens as well as any.
- * Only of a token that is known to have been given can it be said that its grant was lost: an asked one that opens nothing
- * may be that of a process that waits in the queue.
+ * `<state>` is XDG_STATE_HOME or ~/.local/state; store, key and owner are hashes. A file is on the disk before the request
+ * for the lock is sent, so the token of every grant is there, whatever crashes afterwards. The state in the file changes in
+ * place from `asked` to `given` when the lock is granted. A crash can leave a file without a grant, or a file of a grant
+ * that still says `asked`. The first has no use, and a search for that key a day later removes it; the second works like
+ * any other. Only a token that is `given` can show that its grant was lost: an `asked` one without a grant may belong to a
+ * process that waits in the queue.
  *
- * Only files of the same OS user are read: mode 0600 keeps others out, and root is asked to keep out itself.
+ * Only files of the same OS user are read: mode 0600 keeps other users out, and this module keeps root out.
  */
 import { hash, randomBytes } from "node:crypto";
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";

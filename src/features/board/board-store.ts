@@ -1,12 +1,12 @@
 /**
- * Holds the board's documents and the lock store behind its claims, and changes an issue, in the only way there is:
+ * Holds the board's documents and the lock store behind its claims. Every change of an issue takes these steps:
  *
- *   1  the claim is renewed, when the caller presents its token: use keeps it alive. A lapsed one stays lapsed
- *   2  the guard of the board
- *   3  the guard of the lock store: with a token, its grant is current and unexpired; without, nobody holds the issue
- *   4  read, change, event, journal (see documents.ts): both guards are held until the journal has it
+ *   1  renew the claim, when the caller presents its token: use keeps it alive. A lapsed claim stays lapsed
+ *   2  enter the guard of the board
+ *   3  enter the guard of the lock store: with a token, its grant is current and unexpired; without one, the issue is free
+ *   4  read, change, event, journal (see documents.ts): both guards are held until the record is in the journal
  *
- * Nobody takes the board's guard inside the lock store's, so the two cannot wait for each other.
+ * No process enters the board's guard inside the lock store's, so the two cannot wait for each other.
  */
 import { statSync } from "node:fs";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

@@ -1,9 +1,9 @@
 /**
  * Claims: a detached lease on `issue:ID` in the lock store, and in the issue the owner that has it.
  *
- * The lease is what counts. It is taken first, and the issue is written under it; a crash in between leaves a lease that
- * nobody knows the token of, which runs out. Giving back is the other way round: the issue is written under the lease,
- * then the lease is released; a crash in between leaves, again, a lease that runs out.
+ * The lease decides. It is acquired first, and the issue is written under it; a crash in between leaves a lease whose token
+ * is lost, and which expires. A release goes the other way round: the issue is written under the lease, then the lease is
+ * released; a crash in between again leaves a lease that expires.
  */
 
 import { type Duration, parseDuration } from "../../base/duration.js";

@@ -3,11 +3,12 @@
  * a write lease, and a write is one short transaction in which that lease is checked.
  *
  * In the store's own database the check and the write are one step. In another, an SQLite file or on a PostgreSQL server,
- * the fencing token of who writes, or may once it is upgraded, is left there before its first read, and a write is refused
- * once a higher one is there (`foreign-rows.ts` of both stores). A lease of mode `read` leaves nothing: whoever only reads
- * needs no right to write there, and may find what a late writer changed meanwhile.
+ * a holder that writes, or may write once it is upgraded, leaves its fencing token there before its first read, and a write
+ * is refused once a higher token is there (`foreign-rows.ts` of both stores). A lease of mode `read` leaves nothing: a
+ * reader needs no permission to write there, and may see what a late writer changed in the meantime.
  *
- * Not promised: what a statement touches. The resource is what the caller says it is.
+ * Not promised: that a statement stays within the resource. The caller names the resource, and no statement is checked
+ * against it.
  */
 import type { Duration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";

@@ -1,31 +1,31 @@
 /**
  * A deliverable folder under its guard, and the protocol by which its lock changes.
  *
- * `_LOCK.json` itself is the state: there means locked, not there means free, and it is only ever whole. The log must
- * tell of every change, so a change is announced before it is made:
+ * `_LOCK.json` itself is the state: the folder is locked while the file exists and free while it does not, and the file is
+ * always whole. The log must have every change, so a change is announced before it is made:
  *
- *   1. take the guard (a kernel lock; the system frees it when its process dies), settle what a crash left
+ *   1. enter the guard (a kernel lock; the system frees it when its process dies), settle what a crash left
  *   2. replace state.json: the new fencing token, and the step (what `_LOCK.json` will be, what the log will say)
  *   3. change `_LOCK.json`: THE COMMIT. A new one is written to lock.new and linked into place, which fails if one is
- *      there; one that takes over is renamed over the old one, so that nobody finds the folder free in between; an
+ *      there; one that takes over is renamed over the old one, so that no process finds the folder free in between; an
  *      unlock removes it
  *   4. append the lines to the log
  *   5. replace state.json, without the step; leave the guard
  *
- * A crash before 2 leaves nothing, or a private file that the next one makes anew. A crash between 2 and 3 leaves a step
- * that was not made: the next one at the guard sees it by the content of `_LOCK.json` and drops it; its number is never
- * used again. A crash between 3 and 5 leaves a step that was made: the next one writes the lines that are missing, after
- * cutting off what was torn. Settling can be interrupted anywhere and starts again. So a lock is never taken over without
- * a line in the log, and the log never tells of what did not happen.
+ * A crash before 2 leaves nothing, or a private file that the next process makes anew. A crash between 2 and 3 leaves a
+ * step that was not made: the next process in the guard sees this by the content of `_LOCK.json` and drops the step; its
+ * number is never used again. A crash between 3 and 5 leaves a step that was made: the next process cuts off a torn line
+ * and writes the lines that are missing. Settling can be interrupted anywhere and starts again. So a lock is never taken
+ * over without a line in the log, and the log has no line of a change that did not happen.
  *
- * Renewal only replaces `_LOCK.json` by one with later times, so it needs no step. Everything is synced before the caller
- * is told: a lock may outlive the machine.
+ * Renewal only replaces `_LOCK.json` by one with later times, so it needs no step. Everything is synced before a call
+ * returns, because a lock may outlive the machine.
  *
- * The lock that a crash leaves behind is an ordinary one, held by somebody who is gone: its proof of life (a kernel lock
- * on alive/<nonce>, taken before step 2) is free, and whoever wants the folder next takes over.
+ * The lock that a crash leaves is an ordinary one whose holder is gone: its proof of life (a kernel lock on alive/<nonce>,
+ * acquired before step 2) is free, and the next requester of the folder takes over.
  *
- * Not promised: anything against programs that write `_LOCK.json` without asking. Should one create it between 1 and 3,
- * the link fails and the caller is told that the folder is locked.
+ * Not promised: protection from programs that write `_LOCK.json` outside this protocol. If one creates it between 1 and 3,
+ * the link fails and the caller gets the answer that the folder is locked.
  *
  * protocol: deliverable step
  */

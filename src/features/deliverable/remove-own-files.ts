@@ -2,9 +2,9 @@
  * Removes the files that Holdfast keeps in a deliverable folder, at the end of the deliverable. The log stays: its last
  * line has the last fencing token, so that numbers continue behind it should the folder be locked again.
  *
- * Called under the guard, when `_LOCK.json` is gone and the log has been told. The guard goes last: as long as it is
- * there nobody else is inside. A crash on the way leaves a free folder with some of its files; terminating it again, or
- * locking it, is as good as before.
+ * Called under the guard, when `_LOCK.json` is gone and the log has its line. The guard's file goes last: while it is there,
+ * no other process is inside. A crash on the way leaves a free folder with some of its files; it can be terminated again,
+ * or locked, as before.
  */
 import { readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -3,32 +3,33 @@
  *
  * A step (`update`, `transact`):
  *
- *   1  the guard is taken: one step at a time, of all processes (fair-entrance.ts)
- *   2  what a crash has left is settled (journal.ts, settle.ts)
- *   3  the caller's function reads and says what shall change; it is synchronous, and all of read, change and write is
+ *   1  the process enters the guard: one step at a time, of all processes (fair-entrance.ts)
+ *   2  it settles what a crash has left (journal.ts, settle.ts)
+ *   3  the caller's function reads, and returns the changes; it is synchronous, and all of read, change and write is
  *      inside the guard. It may throw: then nothing has happened
  *   4  one record is written into the journal: for each file, its content before (a hash) and after (in full)
  *   5  fdatasync of the journal. THIS IS THE COMMIT, and the only sync of a step
  *   6  each document is written to a private file, which changes places with the old one; lines are added to logs
  *   7  the journal's mark is moved behind the record; the guard is left
  *
- * What a death or a power cut leaves, by the step after which it comes:
+ * A death or a power cut leaves, by the step after which it comes:
  *
  *   1, 2, 3   nothing new. The kernel frees the guard; settling again gives the same
- *   4         death: a record, whole or torn. The next step finishes a whole one (nobody was told either way) and writes
+ *   4         death: a record, whole or torn. The next step finishes a whole one (no caller has an answer yet) and writes
  *             over a torn one. Power cut: whole, torn or absent; the same
- *   5         the change is made. The next step writes the files; after a power cut readers see it at once, because until
- *             somebody has settled the journal they look into it
+ *   5         the change is made. The next step writes the files; after a power cut readers see it at once, because they
+ *             read the journal until it is settled
  *   6         some files new, some old. The next step writes the rest. Each single file is old or new at any instant
  *   7         done; after a power cut the files may have any content since they were last synced, and the next step
  *             writes them anew from the journal, which has kept every record since then
  *
- * When the journal is full, the files it tells of are synced and it begins anew (about once in a thousand steps).
+ * When the journal is full, the files in it are synced and it begins anew (about once in a thousand steps).
  * Reading takes no guard, creates nothing, and sees of each document the old state or the new one.
  *
  * Not promised: that two documents read one after the other are of one moment; protection from programs that write these
- * files themselves (their changes are kept, not merged; but after a restart of the machine an older content of our own that
- * they have put back looks like one that a power cut has left, and the journal's last one is written); more than one machine.
+ * files themselves (their changes are kept, not merged; but if such a program puts back an older content from the journal,
+ * after a reboot that looks like the result of a power cut, and the journal's last content is written); more than one
+ * machine.
  *
  * protocol: documents journal
  */

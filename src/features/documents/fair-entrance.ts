@@ -3,15 +3,15 @@
  * leaves it and comes back at once finds it free, while others sleep; with fifty processes and a slow disk some would
  * never get in.
  *
- *   line    held by the one who is next. Only it looks for the guard, and often.
+ *   line    held by the process that is next. Only that process tries the guard, and often.
  *   guard   held around the step itself.
  *
- * Whoever has come in through the line may come back past it for fifty milliseconds (a turn): changing places costs a
- * sleep, so a turn of several steps is faster for all. Then it stands in line like the others. Among those that wait for
- * the line, who has waited longer looks more often.
+ * A process that came in through the line lock may enter past it again for fifty milliseconds (a turn): a change of process
+ * costs a sleep, so a turn of several steps is faster for all. Then it waits for the line lock like the others. Of the
+ * processes that wait for it, the one that has waited longer tries more often.
  *
- * A process that is stopped in the line keeps it; so whoever has waited for two seconds looks for the guard as well. Not
- * promised: strict first come, first served. Bounded: `E_STORE_UNAVAILABLE` after a minute.
+ * A process that is stopped while it holds the line lock keeps it; so a process that has waited for two seconds tries the
+ * guard as well. Not promised: strict first come, first served. Bounded: `E_STORE_UNAVAILABLE` after a minute.
  */
 import { setImmediate } from "node:timers/promises";
 import { HoldfastError } from "../../base/errors.js";

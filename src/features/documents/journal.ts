@@ -1,12 +1,12 @@
 /**
- * The journal of the documents: a file written round and round in place, so that making a change durable is one
- * `fdatasync` of blocks that are there already.
+ * The journal of the documents: a circular file that is written in place, so that making a change durable is one
+ * `fdatasync` of blocks that are already allocated.
  *
  *   bytes 0 to 511   the mark: which records are known to be in the document files. Written in place, never synced.
- *   from byte 4096   records, one behind the other. All of one generation; what follows the last is of an older one.
+ *   from byte 4096   the records in order, all of one generation; anything after the last is of an older generation.
  *
- * The mark is for processes that died: page cache outlives them, so within one boot it is right. After a power cut it
- * may be anything; it then names another boot, and every record of the journal counts as not known.
+ * The mark serves processes that died: the page cache outlives them, so within one boot the mark is right. After a power
+ * cut it may be anything; it then names another boot, and every record of the journal counts as not yet in the files.
  *
  * A generation ends when the next record does not fit: the files are synced, and records begin at 4096 again with a
  * higher generation. The files are synced before the first old record is written over, so at any moment each change that

@@ -4,8 +4,8 @@
  *
  *   the last content the journal has of it    nothing to do
  *   an earlier one of the same records        replaced by the last
- *   nothing, zeros, or no JSON                a power cut tore it: replaced; if it held anything it is quarantined
- *   whole JSON that was never ours            somebody (an editor, git) changed it afterwards: left alone
+ *   nothing, zeros, or invalid JSON           a power cut tore it: replaced; if it held anything it is quarantined
+ *   valid JSON that is in no record           another program (an editor, git) changed it afterwards: left alone
  */
 import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync } from "node:fs";
 import { dirname } from "node:path";

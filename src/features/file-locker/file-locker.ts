@@ -6,13 +6,13 @@
  *
  * Each name has its own file, `<dir>/<encoded name>.lock`, apart from the data it protects. The lock is on the open
  * descriptor, so the kernel frees it when the process dies, however it dies; a file that lies there means nothing.
- * Lock files are never deleted: whoever opened the old file and whoever creates a new one would both hold "the" lock.
+ * Lock files are never deleted: a process that opened the old file and one that creates a new file would both hold the lock.
  *
- * One wait: open the file and keep the descriptor, try without blocking, pause, try again; once locked, see that the
- * path still leads to the locked file, else open again. Keeping the descriptor matters when somebody deletes the file
- * under us: we still wait for its present holder, and only then move on to the new file.
+ * A wait goes like this: open the file and keep the descriptor, try without blocking, pause, try again; once locked, check
+ * that the path still leads to the locked file, else open again. A waiter keeps the descriptor because the file may be
+ * deleted: it then still waits for the present holder, and only afterwards moves on to the new file.
  *
- * Not promised: a line (waiters race, and steady readers can starve a writer), protection from somebody who deletes the
+ * Not promised: a queue (waiters race, and steady readers can starve a writer), protection from a program that deletes the
  * file while it is held (a newcomer cannot see the old one), exclusion between machines or over a network file system,
  * re-entry (a second lock of the same name waits for the first, also in one process).
  */

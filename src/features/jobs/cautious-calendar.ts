@@ -1,11 +1,11 @@
 /**
- * The current day, for the removal of jobs by their age. A calendar may be set wrong for a while, and jobs that were
- * removed in that time do not come back. So this one believes the calendar an hour late: of all its looks of the last
- * hour, each moved on by the time since boot, which cannot be set, the earliest counts. At the first look there are no
- * others, and the calendar is believed as far as the store bears it out: up to the last end of a job on record.
+ * Returns the current wall-clock time for the removal of jobs by their age. A wall clock may be wrong for a while, and jobs
+ * that were removed in that time do not come back. So this one trusts the wall clock an hour late: of all its readings of
+ * the last hour, each advanced by the time since boot, which cannot be set, the earliest counts. The first reading has no
+ * others beside it, and is trusted only as far as the store confirms it: up to the last end of a job on record.
  *
- * It is late rather than early: what is old is kept an hour longer after a start, or after a clock that was behind was put
- * right. Not noticed: a worker that starts while the calendar is ahead, after other jobs have ended by it.
+ * It is late rather than early: old jobs are kept an hour longer after a start, or after a clock that was behind was
+ * corrected. Not noticed: a worker that starts while the wall clock is ahead, after other jobs have ended by it.
  */
 const BELIEVED_AFTER_MS = 3_600_000;
 

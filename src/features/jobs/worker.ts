@@ -5,7 +5,7 @@
  * into a command.
  *
  * What a crash leaves: slots without a heartbeat. The next turn of any worker takes them back when their lease is over. A
- * worker whose heartbeats do not get through for a lease ends its runs by itself: by then they may be somebody else's.
+ * worker whose heartbeats do not get through for a lease ends its runs itself: by then another worker may run the jobs.
  */
 import { hostname } from "node:os";
 import { type Duration, parseDuration } from "../../base/duration.js";

@@ -3,7 +3,7 @@
  * its own and whose token the person hands on: so it is durable, expires, and is on record like any other; using it up
  * is releasing it, and of two that try, the store lets one.
  *
- * Owner names are declared by the caller, here as everywhere: this keeps honest agents honest, and is no access control.
+ * Owner names are declared by the caller, here as everywhere: this keeps honest agents honest, and is not access control.
  */
 import type { Duration } from "../../base/duration.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";

@@ -7,8 +7,8 @@
  *    3. write into <parent>/tmp/<id>/                          a stage: aborted, then removed
  *    4. fsync every file                                       the same
  *    5. fsync the folders of the stage                         the same
- *    6. is it one device? asked by a real rename, before 3,    the same
- *       once for each folder of stages
+ *    6. check that it is one device, by a real rename before   the same
+ *       3, once for each folder of stages
  *    7. seal: list of files and identity of the stage          the same
  *       on record, on the disk
  *       ── from here on under the guard, one step ──
@@ -16,30 +16,30 @@
  *    9. fsync both parents                                     the same
  *   10. manifest `committed`, with its audit entry             published; the old tree still at tmp/<id>
  *       ── the guard is left ──
- *   11. remove the old tree, and wait until what 10 wrote is   the rest of it: removed by the next publish
- *       on the disk: at the same time, but for a small tree
- *   12. release the lock if it was taken for this; tell        the same
+ *   11. remove the old tree, and wait until the record of 10   the rest of it: removed by the next publish
+ *       is on the disk: at the same time, but for a small tree
+ *   12. release the lock if it was acquired for this; return   the same
  *
- * What must be on the disk before what, since a power cut may take the rest:
+ * The order in which these reach the disk, since a power cut may lose the rest:
  *
  *    the manifest of 2   before 8, with the seal. Nothing is visible until then. If it is lost, the stage may be there
  *                        without it; the next publish to the target knows it by its name (record/unrecorded-stages.ts).
  *    files and folders   before 8. Their syncs, and that of the seal, are under way together: 8 waits for all of them.
- *    the seal of 7       before 8: it alone can say what stands at the target afterwards.
+ *    the seal of 7       before 8: it alone identifies the tree at the target afterwards.
  *    the rename of 8     before 10, so that `committed` never runs ahead of the disk.
  *    the record of 10    before 12. Until then it may be lost, and is made again from the seal and what is on the disk;
  *                        the old tree is not needed for that.
  *
- * Who settles: whoever is granted the key, or one above or below it, next, in the step that grants it; the next publish to
- * the target; `doctor`. The rules are in store/operations/settle.ts. Nothing of a live writer is touched.
+ * A crash is settled by the step that next grants the key, or one above or below it; by the next publish to the target; or
+ * by `doctor`. The rules are in store/operations/settle.ts. Nothing of a live writer is touched.
  *
  * The check comes before the rename, in one step with it, because after it a late publisher would have overwritten its
  * successor already. It is one step for stealers too, since they need the same guard. Both parents are synced, because
  * the rename takes a name out of one folder and puts it into another.
  *
  * A sync that fails is final: the system reports it once and then forgets, so trying again would "succeed" while the data
- * is gone. Before the rename the publish is abandoned. After it the truth is that nobody knows: `E_COMMIT_UNCERTAIN`, and
- * recovery looks at the disk if the manifest is still pending then.
+ * is gone. Before the rename the publish is abandoned. After it the outcome is unknown: `E_COMMIT_UNCERTAIN`, and recovery
+ * examines the disk if the manifest is still pending then.
  *
  * Not promised: that a reader who opens several files, one after the other, gets all of them from one tree (open the
  * folder once, or link to it by a version); that a reader deep in the old tree finds files it has not opened yet; that

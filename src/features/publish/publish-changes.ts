@@ -1,7 +1,7 @@
 /**
  * Replaces a folder by a private copy in which the caller worked, in one fenced commit, or drops the copy. The folder
- * itself must not be changed by others in the meantime: evidence is taken before the copy, after it, and after the
- * work; the folder's own entry once more under the guard. A program that writes into it without holding the key, in the
+ * itself must not be changed by others in the meantime: evidence is taken before the copy, after it, and after the work;
+ * the folder's own entry is checked again under the guard. A program that writes into it without holding the key, in the
  * last instant, is not noticed.
  */
 import { existsSync } from "node:fs";

@@ -2,17 +2,17 @@
  * Finds and ends the processes of a run: its command, and all processes that the command started.
  *
  * Away from a terminal the command gets a session, and with it a process group, of its own: one call signals all of it,
- * and nobody else is in it. With a terminal that would cost too much: a program in another session cannot be reached by
- * the terminal's keys, nor open /dev/tty. So there it stays in the group that the shell made for this job, where Ctrl-C
- * and Ctrl-Z find it, and its processes are told apart by what they inherited.
+ * and no other process is in it. With a terminal that would cost too much: the terminal's keys do not reach a program in
+ * another session, and it cannot open /dev/tty. So there the command stays in the group that the shell made for this job,
+ * where Ctrl-C and Ctrl-Z find it, and its processes are recognized by what they inherited.
  *
- * What belongs to a run, besides its group: whoever has inherited the descriptor of its proof of life, wherever it went; by
- * the lock on it that is told from somebody who looks at the file. Only a process that has left the group and closed the
- * descriptors it inherited is out of reach. (Where the system does not tell who has which file open, leaving the group is
- * enough.)
+ * Besides its group, every process belongs to a run that inherited the descriptor of its proof of life, wherever that
+ * process went; the lock on the descriptor distinguishes it from a process that only reads the file. Only a process that
+ * has left the group and closed the descriptors that it inherited is out of reach. (Where the system does not report which
+ * process has which file open, leaving the group is enough.)
  *
- * A process id can be given out anew once its process was waited for, and the number of a group once nobody is in it. So
- * a group whose leader has ended is signalled only when somebody was just seen in it.
+ * The system can reuse a process id once its process was waited for, and the number of a group once the group is empty. So
+ * a group whose leader has ended is signaled only when a process was just seen in it.
  */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";

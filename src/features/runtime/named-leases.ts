@@ -3,7 +3,7 @@
  * instead of a process, for callers that come and go (a connection per statement, a command per step).
  *
  *   acquire   a token, or null while another holder has it. The same holder gets a new token and the old one dies, so
- *             two processes under one name cannot both go on. An expired lease is there for anybody.
+ *             two processes under one name cannot both continue. Any holder may acquire an expired lease.
  *   renew     only with the current token.
  *   release   true once, with the current token; with any other, or the second time, a harmless false.
  */

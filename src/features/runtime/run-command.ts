@@ -5,20 +5,20 @@
  *   2. All keys are acquired, or none. The grants name that proof.
  *   3. The command is started with the proof open, and with the keys and tokens in its environment.
  *   4. The lease is renewed while it runs. Signals go to the command.
- *   5. The command has ended: what it left running is ended too, or with `linger` waited for.
+ *   5. The command has ended: the processes that it left are ended too, or waited for with `linger`.
  *   6. The locks are released. The exit code is the command's.
  *
  * A lease that is lost at 4 or 5 ends everything, SIGTERM first and SIGKILL half a margin later: the lease counts as lost
- * that margin before anybody else may come in, see client/lease/trust.ts. Then the loss decides the exit code.
+ * that margin before another holder may come in, see client/lease/trust.ts. Then the loss decides the exit code.
  *
  * When the runner is killed:
  *
- *   before 2   nobody holds anything; its place in the queue is lost
- *   before 3   nobody has the proof any more: the grants are found dead at once
+ *   before 2   it holds nothing; its position in the queue is lost
+ *   before 3   no process has the proof any longer: the grants count as dead at once
  *   during 3   the new process has the proof from the moment it exists; then it is as at 4
- *   at 4, 5    the grants stay, expired or not, as long as anybody has the proof open. Nobody renews them, so their tokens
- *              commit nothing once the lease is over.
- *   before 6   nobody has the proof any more: the grants are found dead at once
+ *   at 4, 5    the grants stay, expired or not, as long as any process has the proof open. They are not renewed, so their
+ *              tokens commit nothing once the lease is over.
+ *   before 6   no process has the proof any longer: the grants count as dead at once
  *
  * Not promised: that a process which left the group and closed the descriptors it inherited is ended, or keeps the lock.
  */

@@ -1,11 +1,12 @@
 /**
- * Passes the signals of a run's process on to its command, for which they are meant. Until there is a command, those
- * that end a process end the wait; from then on they are passed on, and none of them ends the runner: the command
- * decides, and the runner ends after it.
+ * Passes the signals that the runner receives on to its command. Until there is a command, a signal that would end a
+ * process ends the wait; from then on signals are passed on, and none of them ends the runner: the command decides, and
+ * the runner ends after it.
  *
- * On a terminal the command is in the runner's own group, so what the terminal sends for its keys both get. Such a signal
- * is not passed on a second time: some programs take the second Ctrl-C for more than the first. Stopping and going on
- * are passed on in any case, twice is as good as once, and the runner stops with its command so that the shell sees it.
+ * On a terminal the command is in the runner's own group, so both receive the signals of the terminal's keys. Such a signal
+ * is not passed on a second time, because some programs treat a second Ctrl-C differently. The signals that stop and
+ * continue a process are always passed on, because receiving them twice does no harm, and the runner stops with its
+ * command so that the shell notices.
  * Without a terminal the runner stays awake while its command is stopped, and keeps the lease.
  */
 

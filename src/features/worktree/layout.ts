@@ -8,11 +8,11 @@
  *   taken/ID/                   a snapshot: descriptor.json, manifest, skipped, packs, large objects, .READY
  *   staging/ID/                 one in the making: the same files, and intent.json
  *   restores/NAME/              an in-place restore under way: journal.json, steps, progress
- *   restores/NAME.mark          kernel-locked by whoever restores NAME in place, or settles it
+ *   restores/NAME.mark          kernel-locked by the process that restores NAME in place, or settles it
  *   restores/NAME.revert        which snapshot a revert under way goes back to
  *   restores/new-ID.json        a restore to a new folder under way
- *   use, turnstile              kernel locks: who reads and writes objects here, and gc
- *   worktrees.guard             a kernel lock: who adds a worktree
+ *   use, turnstile              kernel locks: of processes that read and write objects here, and of gc
+ *   worktrees.guard             a kernel lock: of the process that adds a worktree
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, renameSync } from "node:fs";

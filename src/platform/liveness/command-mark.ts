@@ -1,10 +1,10 @@
 /**
- * Records the command that a run has started, on the second line of the run's proof of life. Some programs close what
- * they inherit before they start others, so that a run can have living processes and none has its proof open. They are
- * found by this mark: the command itself, by its pid and start time, and every process in the process group that was
- * made for it.
+ * Records the command that a run has started, on the second line of the run's proof of life. Some programs close the
+ * descriptors that they inherit before they start others, so a run can have living processes of which none has its proof
+ * open. This mark finds them: the command itself, by its pid and start time, and every process in the process group that
+ * was made for it.
  *
- * The number of a group is given out again only when nobody is in it. A process of that pid with another start time
+ * The system reuses the number of a group only when the group is empty. A process of that pid with another start time
  * therefore means that the group of this command has gone.
  */
 import { readFileSync } from "node:fs";

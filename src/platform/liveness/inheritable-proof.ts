@@ -6,14 +6,15 @@
  * It is one file with two locks on it, each kept by an open description of its own:
  *
  *   byte 0   the maker's. Its descriptor is closed on exec, so no child ever has it.
- *   byte 1   the heirs'. The maker gives this descriptor to the command and then closes its own copy.
+ *   byte 1   the inheritors'. The maker gives this descriptor to the command and then closes its own copy.
  *
  * Others try the whole file, as with any proof of life: it is free when both are. The maker tries byte 1 alone, and so
- * knows whether an heir is left while it still holds byte 0 itself: there is no moment without proof in between.
+ * knows whether an inheritor is left while it still holds byte 0 itself: there is no moment without proof in between.
  *
- * For heirs that close what they inherit, the file also names the command: see command-mark.ts.
+ * For processes that close what they inherit, the file also names the command: see command-mark.ts.
  *
- * Killed before the command was started, the maker takes both locks with it. Killed after, it leaves byte 1 to the heirs.
+ * A maker that is killed before the command was started loses both locks. One that is killed later leaves byte 1 to the
+ * inheritors.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { ioError } from "../../base/errors.js";

@@ -2,9 +2,9 @@
  * Keeps proof files of other processes open: in a queue the same few processes are checked and woken again and again,
  * and opening a file costs more than either.
  *
- * A file is kept by name and identity, so it is the one a record meant, whatever its name stands for by now. That a process
- * lives is taken from it; that one is dead is proven by name and identity, as everywhere. A proof that a command inherits is
- * opened for a moment only: it is for those who inherited it to have it open.
+ * A file is kept by name and identity, so it is the one that a record meant, whatever its name refers to by now. It shows
+ * that a process lives; that a process is dead is proven by name and identity, as everywhere. A proof that a command
+ * inherits is opened for a moment only, because only its inheritors may keep it open.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,18 +1,19 @@
 /**
- * The watcher, as its maker uses it. The maker is a process that runs commands (a worker, a gate); the watcher is one
- * small process beside it that ends their process groups when the maker cannot, because it was killed or does not get
- * to run.
+ * The maker's side of the watcher. The maker is a process that runs commands (a worker, a gate); the watcher is one small
+ * process beside it that ends their process groups when the maker cannot, because it was killed or is stopped. The maker
+ * sends lines:
  *
- *   expect MARK      a command may be started from now on, with this in its environment
- *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker says it
- *                    again with every heartbeat that gets through
- *   met MARK         it was told of, or could not be started
- *   drop PID         it has ended
+ *   expect MARK      a command may be started from now on, with this mark in its environment
+ *   keep PID UNTIL   this group may run until then, by the clock that all processes of the machine share; a worker repeats
+ *                    the line with every heartbeat that gets through
+ *   met MARK         the command's pid was sent, or it could not be started
+ *   drop PID         the command has ended
  *
- * The pipe closes when the maker is gone, however it went: all groups are killed. One that was expected, of a maker that
- * was killed before it knew the pid, is looked for by its mark and killed too, where the system shows what a process was
- * started with (Linux). A group whose time is up is killed: from then on the slot of a job may be given on. A watcher that was
- * killed is started anew with the next line; while both of them are dead, a group is on its own.
+ * The pipe closes when the maker is gone, for any reason: all groups are killed. A maker may be killed before it knows the
+ * pid of a command that it expected; the watcher then finds that command by its mark and kills it too, where the system
+ * shows the environment of a process (Linux). A group whose time is up is killed: from then on the slot of a job may pass
+ * to another worker. A watcher that was killed is started anew with the next line; while both are dead, nothing ends a
+ * group.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";

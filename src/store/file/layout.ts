@@ -5,12 +5,12 @@
  *   floor.json, floor.guard         the floor under the fences of new trees, and the lock to raise it
  *   alive/<nonce>                   proofs of life
  *   ops/<id>.json                   a step over several trees has been decided (exists only while it is carried out)
- *   manifests/<target>/…            what was published there, see manifest-files.ts
+ *   manifests/<target>/…            the publishes to that target, see manifest-files.ts
  *   locks/<tree>/guard              kernel-locked during every step on the tree; never deleted
  *   locks/<tree>/tree.json          fence, chain head, and the grants on the top-level key and some below
  *   locks/<tree>/fence.json         how far fence numbers are reserved, on the disk before they are used
- *   locks/<tree>/line.jsonl         who waits
- *   locks/<tree>/audit.jsonl        the chain
+ *   locks/<tree>/line.jsonl         the queue: a ticket for each waiter
+ *   locks/<tree>/audit.jsonl        the audit chain
  *   locks/<tree>/publishing/<id>    a publish on a key of the tree is under way
  *   locks/<tree>/below/a.json       grants on <tree>/a that tree.json does not have
  *   locks/<tree>/below/a.d/b.json   grants on <tree>/a/b, the same

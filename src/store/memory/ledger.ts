@@ -1,6 +1,6 @@
 /**
- * The ledger in memory, for the clients of one process: the reference model, written in the plainest way that could be
- * right.
+ * The ledger in memory, for the clients of one process. It keeps everything in plain maps, because tests compare the other
+ * stores to it.
  */
 import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Neighbourhood } from "../../lock/decide.js";

@@ -1,4 +1,4 @@
-/** Publish records in memory, in the plainest way that could be right. */
+/** Keeps publish records in memory, as two maps that every query searches whole. */
 import { isWithin, type Key } from "../../lock/key.js";
 import { byAge, type Manifest, type ManifestFile } from "../../lock/manifest.js";
 import type { ManifestPage } from "../contract.js";

@@ -1,4 +1,4 @@
-/** Removes records that cannot be read, and places in a queue that have lapsed. */
+/** Removes records that cannot be read, and tickets that have lapsed. */
 import type { AuditDraft } from "../../lock/audit.js";
 import { type Key, treeOf } from "../../lock/key.js";
 import { ticketStands } from "../../lock/profile.js";

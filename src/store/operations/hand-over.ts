@@ -1,19 +1,19 @@
 /**
  * Hands a released key over: the release grants it, in the same step, to the waiters in its queue that can go now.
- * Between one holder and the next there is then no moment without a holder, and the next one needs no step of its own
- * to come in: woken, it looks whether it holds the key.
+ * Between one holder and the next there is then no moment without a holder, and the next one needs no step of its own to
+ * acquire the key: once woken, it checks whether it holds the key.
  *
- * The waiter may never hear of it. Each way it comes back to the queue:
- *   its wake-up was lost             it looks with every poll
- *   it gave up at the same moment    it leaves the queue, looks, and releases
- *   it died                          its proof of life says so, as that of any holder
+ * The waiter may never learn of its grant. In each of these cases the key still reaches the queue:
+ *   its wake-up was lost             it checks with every poll
+ *   it gave up at the same moment    it leaves the queue, checks, and releases
+ *   it died                          its proof of life shows it, as that of any holder
  *   it is stopped, or hangs          the first lease is short (`FIRST_LEASE_MS`), and the grant is recoverable after it;
- *                                    a waiter that comes back later asks again, and an expired grant of its own is taken
- *                                    over like any other
- * The first renewal makes the lease as long as it was asked for.
+ *                                    a waiter that comes back later requests again, and an expired grant of its own is
+ *                                    taken over like any other
+ * The first renewal makes the lease as long as the waiter requested.
  *
- * Only those who wait for just this key are given it: they have the same neighbours, which the step has at hand. Nothing is
- * handed over where a publish was left unfinished: settling it may fail, and that is no reason to refuse a release.
+ * Only waiters for exactly this key are granted it: they have the same neighbors, which the step has read. Nothing is
+ * handed over where a publish was left unfinished, because settling it may fail, and a release must not fail for that.
  */
 import type { AuditDraft } from "../../lock/audit.js";
 import { decide, type Neighbourhood } from "../../lock/decide.js";

@@ -1,4 +1,4 @@
-/** Gives a place in the queue up: on a time-out, which goes on record, or because the caller gave up. */
+/** Removes a waiter's ticket from the queue: after a time-out, which goes on record, or because the caller gave up. */
 import type { Contention } from "../../lock/contention.js";
 import type { Want } from "../../lock/grant.js";
 import type { Party } from "../contract.js";

@@ -1,15 +1,15 @@
 /**
- * Settles the files of an unfinished publish. The disk decides, never a guess: the staged folder is known by its
- * identity, so either it stands at the target, then the rename was made under the guard and is rolled forward, or it
- * does not, then nothing was visible and it is undone. A manifest without a seal never came as far as a rename.
+ * Settles the files of an unfinished publish. The disk decides, never a guess: the staged folder is known by its identity.
+ * If it stands at the target, the rename was made under the guard and is rolled forward; if not, nothing was visible and
+ * the publish is undone. A manifest without a seal never came as far as a rename.
  *
- *   on the disk                          what is done                           a crash meanwhile leaves
+ *   on the disk                          action                                 a crash in the meantime leaves
  *   not sealed, or stage at `tmpPath`    aborted                                the same to do
  *   target absent, old tree aside        the old tree is put back, aborted      the same, or the line above
  *   stage at the target                  both parents synced, committed         the same to do
  *
- * Runs under the guard that the rename needs too. It is quick: two looks, at most two renames and two syncs. What lies at
- * `tmpPath` afterwards is removed later, outside the guard.
+ * Runs under the guard that the rename needs too. It is quick: two checks, at most two renames and two syncs. The files at
+ * `tmpPath` are removed later, outside the guard.
  */
 import { renameSync } from "node:fs";
 import { dirname } from "node:path";

@@ -3,9 +3,10 @@
  * commits may be missing, always from the end, which fences allow for.
  *
  * Steps that must survive a power cut (`durable`) commit with `synchronous = FULL`: they are on the disk, with all before
- * them, before anybody is told, and a disk that refuses makes the commit fail. SQLite takes that setting only between
- * transactions, and only the body knows: so when it turns out durable it is rolled back and run again. Those that are
- * durable `soon` commit like any other, and their caller waits for the disk outside the transaction (wal-sync.ts).
+ * them, before the step returns, and a failing disk makes the commit fail. SQLite accepts that setting only between
+ * transactions, and only the body of a step knows whether it is durable: if it is, the step is rolled back and run again.
+ * Steps that are durable `soon` commit like any other, and their caller waits for the disk outside the transaction
+ * (wal-sync.ts).
  */
 import { type Key, treeOf } from "../../lock/key.js";
 import type { Clock } from "../../platform/clock.js";

@@ -1,10 +1,13 @@
-/** A child process with a process group of its own, which is told to end and then ended whole. */
+/**
+ * Watches a child process that has a process group of its own: requests its end when the run is aborted, and kills the
+ * group when that takes too long or when the child has ended.
+ */
 import type { ChildProcess } from "node:child_process";
 import { signalGroup } from "../../../platform/process/signal-group.js";
 
 const KILL_AFTER_MS = 2_000;
 
-/** Whoever ends a group when this process cannot. */
+/** Ends a group when this process cannot. */
 export interface Guard {
   /** Starts a child, with these variables in its environment. */
   started<Child extends ChildProcess>(begin: (mark: NodeJS.ProcessEnv) => Child): Child;
@@ -12,8 +15,8 @@ export interface Guard {
 }
 
 /**
- * Until the child has ended its group is guarded, as it has been since its start. When the signal aborts it is asked to end, and killed when that takes too
- * long. Whoever of the group is left when the child has ended is killed: a run's doings end with it.
+ * Guards the group until the child has ended. When the signal aborts, `askToEnd` is called, and the group is killed when
+ * that takes too long. Processes of the group that are left when the child has ended are killed: a run ends whole.
  */
 export function watchGroup(child: ChildProcess, signal: AbortSignal, guard: Guard, askToEnd: () => void): void {
   let killing: NodeJS.Timeout | undefined;

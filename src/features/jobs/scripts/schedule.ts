@@ -1,11 +1,11 @@
 /**
  * Schedules: a repeated job is a row in the state `scheduled` that never runs itself. When its time has come, the turn
  * that finds it adds a job like it and moves the schedule to its next time, in one step: so of however many workers one
- * adds it, and a crash adds neither twice nor not at all. Times that passed while no worker was there are made up for
- * by one job, also when a program that starts adds its schedule again before its worker has looked.
+ * adds it, and a crash neither adds it twice nor loses it. One job makes up for all times that passed while there was no
+ * worker, also when a program that starts adds its schedule again before its worker has taken a turn.
  *
- * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is left out. While
- * somebody's transaction adds one of that name, nobody knows yet: the schedule is looked at again by the next turn.
+ * A schedule under a unique name gives that name to its jobs: while one is not over, the next time is skipped. While a
+ * caller's transaction adds a job of that name, its outcome is unknown: the next turn examines the schedule again.
  */
 import { Cron } from "croner";
 import { invalidArgument } from "../../../base/errors.js";

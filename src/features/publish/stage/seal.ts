@@ -1,10 +1,10 @@
 /**
- * Seals a stage: every file is hashed and synced, every folder synced, and all of it goes on record. Files are visited
- * one after the other and a few are worked on at a time; their entries go to the store in batches. So neither the
- * number of files nor their size matters to memory. Nothing but files, folders and links can be published.
+ * Seals a stage: hashes and syncs every file, syncs every folder, and puts all of it on record. Files are visited one after
+ * the other and a few are processed at a time; their entries go to the store in batches. So the use of memory depends
+ * neither on the number of files nor on their size. Only files, folders and links can be published.
  *
  * Syncs are still under way while the seal is put on record: the disk does both at once, and a seal promises nothing about
- * the files. It is waited for all of them, and for the seal, before the rename.
+ * the files. The publish waits for all syncs, and for the seal, before the rename.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, openSync, readlinkSync } from "node:fs";

@@ -1,7 +1,8 @@
 /**
  * Captures a payload, the folder of a worktree: walks it, hashes the files that the cache does not vouch for, and
- * writes manifest, objects and the new cache into the folder of the snapshot in the making. Then it looks again.
- * Entries wait in order for their hashes; never more than a few thousand, so memory does not grow with the tree.
+ * writes manifest, objects and the new cache into the folder of the snapshot in the making. Then a second walk checks
+ * that nothing changed. Entries wait in order for their hashes; never more than a few thousand, so memory does not grow
+ * with the tree.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";

@@ -6,10 +6,10 @@
  *     file was then as it was captured at the moment between the two walks.
  *
  * The kernel stamps times from a clock that ticks every few milliseconds. A file stamped within a tick of the moment it
- * was looked at could change again and look the same, also when it is replaced by one of the same size and mtime. Such a
+ * was examined could change again and look the same, also when it is replaced by one of the same size and mtime. Such a
  * file is *racy*: its evidence proves nothing, so the cache does not vouch for it, and a capture reads it twice.
  *
- * Not seen: writes through a memory map that the kernel has not stamped yet, and a clock that somebody sets back.
+ * Not noticed: writes through a memory map that the kernel has not stamped yet, and a clock that is set back.
  */
 import type { Seen } from "./walk.js";
 

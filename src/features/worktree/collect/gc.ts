@@ -2,11 +2,11 @@
  * Removes unused data: stages that were never published, folders of snapshots that are not complete, and of removed
  * snapshots every pack and large object that no complete snapshot names.
  *
- * Nobody else uses objects meanwhile: gc holds the claim, which everybody who takes, restores or reads pins first. So what
- * is unused when it looks stays unused. A crash leaves some of it for the next gc.
+ * No other process uses objects in the meantime: gc holds the claim, which every process that takes, restores or reads a
+ * snapshot pins first. So data that is unused when gc checks stays unused. A crash leaves some of it for the next gc.
  *
  * A folder that is not complete is never a snapshot in the making (those are in staging/): it was removed on purpose
- * (`.RETIRED`), or damaged. A damaged one is kept as long as it has a descriptor: somebody may want to repair it.
+ * (`.RETIRED`), or damaged. A damaged one is kept as long as it has a descriptor, so that a person can repair it.
  */
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -4,7 +4,7 @@
  * without it, put in the place of the old one, and synced; then every large file that no index of the folder names is
  * removed.
  *
- * A crash leaves a file beside the index, which the next gc removes, or large files that nobody names, which it finds.
+ * A crash leaves a file beside the index, which the next gc removes, or large files that no index names, which it finds.
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";

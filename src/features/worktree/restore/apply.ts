@@ -1,10 +1,11 @@
 /**
  * Applies the steps of a restore in place. Each may be repeated after a crash: what stands in its way is put aside,
- * never removed, and a file whose staged copy is gone has been put. Nothing is decided here; the caller runs a few
+ * never removed, and a file whose staged copy is gone is already in place. Nothing is decided here; the caller runs a few
  * steps at a time under the guard.
  *
- * What somebody removed since the rescue snapshot stops nothing, else whoever settles would fail for ever: folders are made
- * again, and what only gets another mode or time stays gone. Only the payload itself must be there.
+ * A file or folder that was removed after the rescue snapshot does not stop the steps, because otherwise every process that
+ * settles would fail: folders are made again, and an entry that only gets another mode or time stays removed. Only the
+ * payload itself must be there.
  */
 import {
   type BigIntStats,

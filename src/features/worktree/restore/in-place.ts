@@ -1,22 +1,22 @@
 /**
  * Restores a snapshot in place.
  *
- *   1  rescue    a snapshot of what is there: nothing is replaced that it has not saved
+ *   1  rescue    a snapshot of what is there: only what it has saved is replaced
  *   2  stage     the steps that lead to the wanted state, and the new files, beside the payload; synced
- *   3  hold      a detached lock `worktree:NAME/restore` below the caller's: it outlives this process, so nobody else is
- *                granted the worktree until the restore is settled. Its token is on the disk before it is asked for
+ *   3  hold      a detached lock `worktree:NAME/restore` below the caller's: it outlives this process, so no other holder is
+ *                granted the worktree until the restore is settled. Its token is on the disk before the lock is requested
  *   4  decide    the journal, in one step under the guard that checks the caller's lease and fence
  *   5  apply     a few steps at a time, each bunch in one step under the guard that checks the hold; old files are put
  *                aside, not removed; progress is noted
  *   6  done      head and audit entry in one such step
- *   7  tidy      what was put aside and is saved is removed, what is not saved is kept and named; the hold is released
+ *   7  tidy      files that were put aside are removed if they are saved, else kept and named; the hold is released
  *
- * A crash in 1 to 3 has changed nothing in the payload; the next one who settles tidies up. After 4 it is finished by
- * whoever settles: the next snapshot, restore or removal of the worktree, `restore --resume`, or `doctor --repair`. To go
+ * A crash in 1 to 3 has changed nothing in the payload; the next process that settles tidies up. After 4 the next settling
+ * finishes it: by the next snapshot, restore or removal of the worktree, `restore --resume`, or `doctor --repair`. To go
  * back instead, restore the rescue snapshot: `restore --revert` does both. A stale token fails in 4, with nothing touched.
  *
- * Not promised: the hold is a lease of 24 hours. Whoever takes the lock through the library a day after a crash that
- * nobody settled finds a half-restored payload; the verbs here still settle it first.
+ * Not promised: the hold is a lease of 24 hours. A process that acquires the lock through the library a day after a crash
+ * that was never settled finds a half-restored payload; the verbs here still settle it first.
  */
 import { existsSync, lstatSync, mkdirSync, opendirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -2,9 +2,9 @@
  * The files on the disk of a restore in place, in `restores/NAME/`:
  *
  *   place.json     where the new files are staged and the old ones put aside; written before the first of them
- *   hold           the lease token of the lock that keeps everybody out until it is settled; mode 0600
- *   steps          what is to be done, a line of JSON each
- *   journal.json   the decision: from here on it is finished, whoever does it. Names the hash of the steps
+ *   hold           the lease token of the lock that keeps other holders out until the restore is settled; mode 0600
+ *   steps          the steps of the restore, a line of JSON each
+ *   journal.json   the decision: once it is there, the restore will be finished. It has the hash of the steps
  *   progress       how many steps are done; those after it may be done in part, and are done again
  *   applied        the payload is the snapshot's; only tidying up is left
  *

@@ -2,15 +2,15 @@
  * Reverts a restore in place that was interrupted.
  *
  *   1  note      the rescue snapshot of the interrupted restore, in `restores/NAME.revert`
- *   2  finish    what the journal has decided: only a payload that is whole can be told from what is not saved
+ *   2  finish    the restore in the journal: only in a whole payload is it clear what is not saved
  *   3  restore   the rescue snapshot in place, as any other, with a rescue snapshot of its own; before its journal goes, the
  *                note says that it is done
  *   4  forget    the note
  *
- * A crash after 1 leaves the note. Asked for again, the revert goes on: a restore found under way that leads to the noted
- * snapshot is the revert itself, and is only finished; when the note says that it is done, there is only tidying left.
- * Without the note the second try would turn it round again. Any other verb on the worktree finishes what the journal has
- * and forgets the note.
+ * A crash after 1 leaves the note. When the revert is called again, it continues: a restore under way that leads to the
+ * noted snapshot is the revert itself, and is only finished; when the note says that it is done, only tidying is left.
+ * Without the note the second try would revert the revert. Any other verb on the worktree finishes the restore in the
+ * journal and forgets the note.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,22 +1,22 @@
 /**
  * Takes a snapshot.
  *
- *   1  pin       the objects, so that gc removes none; look for contents only after that
+ *   1  pin       the objects, so that gc removes none; stored contents are looked up only after that
  *   2  intent    staging/ID/ with intent.json
  *   3  stage     walk, hash, store: packs, large objects, manifest, list of the skipped, cache; each synced once
  *   4  look      the second walk: quiesced or E_CONSISTENCY_UNAVAILABLE
  *   5  ready     descriptor, then .READY, synced; the intent removed; the folder synced
- *   6  publish   one step under the guard that whoever wants the lock needs too: lease and fence are checked; the head names
- *                the new snapshot; staging/ID is renamed to taken/ID; both folders are synced; the audit entry is written
+ *   6  publish   one step under the guard that every requester of the lock needs too: lease and fence are checked; the head
+ *                names the new snapshot; staging/ID is renamed to taken/ID; both folders are synced; the audit entry is written
  *   7  cache     becomes the worktree's cache
  *
- * A crash before the rename in 6 leaves a folder in staging/ that nobody lists and gc, doctor or the next snapshot of the
- * worktree removes; the head still means the snapshot before, because the one it names is not there. A crash after the
- * rename leaves a complete snapshot that is the head, with an older cache, which is as true as it was; the cache in staging/
- * says that the audit entry may be missing, and whoever comes next adds it (late-entries.ts). A stale token fails in 6 before
- * anything is renamed, and what was staged is removed.
+ * A crash before the rename in 6 leaves a folder in staging/ that no list shows, and that gc, doctor or the next snapshot of
+ * the worktree removes; the head still means the snapshot before, because the one that it names is not there. A crash after
+ * the rename leaves a complete snapshot that is the head, with an older cache, which is still valid; the cache in staging/
+ * shows that the audit entry may be missing, and the next snapshot of the worktree, or doctor, adds it (late-entries.ts). A
+ * stale token fails in 6 before anything is renamed, and the staged files are removed.
  *
- * Not promised: that a payload written by somebody who does not hold the lock stays as it is; it is noticed.
+ * Not promised: that a program that does not hold the lock leaves the payload as it is; its writes are noticed.
  *
  * protocol: snapshot intent
  */

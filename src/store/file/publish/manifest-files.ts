@@ -3,11 +3,11 @@
  *
  *   manifests/<target>/<id>.json           the manifest; <target> is a hash of the target's path
  *   manifests/<target>/<id>.files.jsonl    its files, one a line, in the order they were found
- *   manifests/guard                        kernel-locked while somebody looks at the manifests of a target to change them
- *   locks/<tree>/publishing/<id>           there while it is pending: says which <target> it is under
+ *   manifests/guard                        kernel-locked while a process reads the manifests of a target to change them
+ *   locks/<tree>/publishing/<id>           exists while the manifest is pending, and names its <target>
  *
  * A change of a manifest is part of a step on its tree: tree.json announces it (`manifests`), then the files here follow.
- * A crash between leaves it announced, and whoever takes the guard of the tree next writes it again.
+ * A crash between leaves it announced, and the next process in the guard of the tree writes it again.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";

@@ -2,11 +2,12 @@
  * A small JSON file that is rewritten often. Up to one page it is written in place: the kernel copies a page as a whole,
  * so a process killed at any instruction leaves the old content or the new one. A larger one is replaced by rename, and
  * so is one that must survive a power cut. Only the holder of the tree's guard writes; readers without it may catch a
- * write half-way and look again.
+ * write half-way and read again.
  *
- * A process that keeps the file open need not look up its path each time, because whoever replaces the file says so in the
- * old one first: the newline at its end becomes a blank. Killed before the rename, it leaves a file that everybody looks up
- * each time, until the next write. What people do to the file shows in the names of its folder, see folder-names.ts.
+ * A process that keeps the file open need not look up its path each time, because a writer that replaces the file marks the
+ * old one first: the newline at its end becomes a blank. A writer that is killed before the rename leaves a file that every
+ * process looks up each time, until the next write. A change by a person shows in the names of the folder, see
+ * folder-names.ts.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";

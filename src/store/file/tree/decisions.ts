@@ -1,6 +1,6 @@
 /**
  * Records decisions about steps on several trees: such a step has happened if, and only if, its file ops/<id>.json is
- * there. The file may go once every tree of the step has taken its part over, and not before.
+ * there. The file may be removed only after every tree of the step has adopted its part.
  *
  * protocol: file store ops
  */

@@ -1,8 +1,8 @@
 /**
- * The floor of the fences of new trees. A counter that is new, or was lost, starts from the time in milliseconds. So
- * that this never goes below a number already used, also when a power cut took a young tree with it and the clock
- * stands still, the store keeps a floor on the disk, an hour of numbers ahead: all first blocks of new trees lie under
- * it, and after a restart new trees start above it. One synced write per hour instead of one per new tree.
+ * The floor of the fences of new trees. A counter that is new, or was lost, starts from the time in milliseconds. It must
+ * never start below a number already used, also when a power cut lost a new tree and the clock stands still. So the store
+ * keeps a floor on the disk, an hour of numbers ahead: all first blocks of new trees lie below it, and after a reboot new
+ * trees start above it. This costs one synced write per hour instead of one per new tree.
  */
 import { join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";

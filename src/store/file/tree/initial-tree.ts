@@ -1,6 +1,6 @@
 /**
  * Makes the record with which a tree begins when it cannot continue from its own: the record is missing, because the
- * tree is new or lost it, or the machine was restarted, and all that was not synced may be older than it was.
+ * tree is new or lost it, or the machine was restarted, and unsynced data may be older than it was.
  *
  * A power cut may destroy a record that it caught in place. The first step after the restart begins it anew:
  *   1. remove the files of nodes that the cut tore             a crash leaves some of them: the next step removes them
@@ -10,11 +10,11 @@
  * The same steps mend a record that is JSON with torn grants in it, except that there a crash after 2 leaves an entry that
  * the record does not count, and the next step writes its own over it.
  *
- * Two times tell such a loss from damage that a person did since the machine came up: those of the torn record and of the
- * audit file. Step 3 therefore writes nothing into the torn file, and the entry of step 2, which makes the audit young,
- * names as `held` the grants that are on record all the same, in files of nodes. All others before it are over.
+ * Two file times distinguish such a loss from damage that a person did since the reboot: those of the torn record and of
+ * the audit file. Step 3 therefore writes nothing into the torn file, and the entry of step 2, which gives the audit file a
+ * new time, names as `held` the grants that are on record all the same, in files of nodes. All others before it are over.
  *
- * It does not notice a record that a person removed before the machine was restarted: what it held counts as over.
+ * It does not notice a record that a person removed before the reboot: the grants in it count as over.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

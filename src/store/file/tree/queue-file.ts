@@ -1,13 +1,13 @@
 /**
- * The queue of a tree: each place is a line of JSON. A new place is written behind the last, a place that is given up
- * gets a blank for its first byte, and one that is refreshed is written where it stands, for which it has blanks at its
- * end. So a step writes only what it changes of the queue, and parses only what it reads of it, however many wait. When
- * more than half of the file was given up, the rest moves to its beginning, and blanks take up its room. Where the
- * first places stay while others come and go behind them, that is checked whenever the file has doubled.
+ * The queue of a tree: each ticket is a line of JSON. A new ticket is written after the last, the first byte of a ticket
+ * that is given up becomes a blank, and one that is refreshed is rewritten in place, for which it has blanks at its end. So
+ * a step writes only the part of the queue that it changes, and parses only the part that it reads, however many wait. When
+ * more than half of the file was given up, the rest moves to its beginning, and blanks replace it. When the first tickets
+ * stay while others come and go behind them, that is checked whenever the file has doubled.
  *
- * It is not part of any commit. What a crash left half-written is no place, for it does not end as it begins, and whoever
- * still waits takes a new one. A crash in the middle of a move can leave a place twice: the second is not behind the one
- * before it, and counts for nothing; both are given up together.
+ * The file is not part of any commit. A line that a crash left half-written does not count as a ticket, because it does not
+ * end as it begins, and its waiter makes a new one. A crash in the middle of a move can leave a ticket twice: the second is
+ * not behind the one before it and is ignored; both are given up together.
  */
 import { closeSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { isNamed, writeFully } from "../../../files/durable-file.js";

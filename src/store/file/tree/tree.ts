@@ -2,18 +2,19 @@
  * One tree of a file store, under its guard.
  *
  * A step on one tree:
- *   1. append the audit entries behind the end that tree.json names    a crash leaves a tail nobody counts: cut off
+ *   1. append the audit entries behind the end that tree.json names    a crash leaves a tail that is ignored: cut off
  *   2. write tree.json: chain head, fence, kept grants, `pending`      THE COMMIT. One write of one page.
  *   3. write the files of nodes below from `pending`                   a crash leaves `pending`: done again
  *   4. write tree.json without `pending`                               the same
- * Steps 3 and 4 are needed only when a key with a file of its own changed (kept-grants.ts says which have one). Whoever takes
- * the guard next repairs what a crash left, before looking at anything, and a crash while repairing leaves the same to repair.
+ * Steps 3 and 4 are needed only when a key with a file of its own changed (kept-grants.ts says which have one). The next
+ * process in the guard repairs what a crash left before it reads anything, and a crash during the repair leaves the same to
+ * repair.
  *
  * A step on several trees holds all their guards: each tree.json gets the new state as `op`, which counts only if the
- * file ops/<id>.json exists; creating that file is the commit. Then each tree takes its `op` over and the file goes.
+ * file ops/<id>.json exists; creating that file is the commit. Then each tree adopts its `op` and the file is removed.
  *
- * After a restart of the machine nothing unsynced can be relied on: fences go on behind the reserved block, grants of
- * processes are dead anyway, and each step that makes, changes or ends a detached grant is durable (store/durability.ts).
+ * After a reboot nothing unsynced can be relied on: fences continue behind the reserved block, grants of processes are dead
+ * anyway, and each step that makes, changes or ends a detached grant is durable (store/durability.ts).
  * A durable step syncs the audit in 1, replaces and syncs tree.json in 2, and replaces and syncs the files of nodes in 3. A
  * power cut after 1 leaves the old state; after 2 or 3 it leaves `pending`, which the next step carries out once more. So a
  * grant that such a step ended is gone for good, whatever took its place.

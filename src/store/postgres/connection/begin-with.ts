@@ -3,7 +3,7 @@
  * fails, nothing behind it is carried out.
  *
  * A named statement is kept by the server. The driver notes that with the first answer to a message, which here is that to
- * BEGIN; so after an error nobody knows whether the server has it, and it is given up before it is sent anew.
+ * BEGIN. So after an error it is unknown whether the server has the statement, which is given up before it is sent anew.
  */
 import pg from "pg";
 import type { SqlRow } from "../../contract.js";

@@ -4,7 +4,8 @@
  * keeps the few statements prepared.
  *
  * A statement whose connection breaks may have been carried out or not. It is sent again for a short while, with the same
- * ids and the word `again`, so that the server can tell what the first try did. After that it is `E_STORE_UNAVAILABLE`.
+ * ids and the word `again`, so that the server can find the outcome of the first try. Then it fails with
+ * `E_STORE_UNAVAILABLE`.
  */
 import pg from "pg";
 import { sleep } from "../../../base/sleep.js";

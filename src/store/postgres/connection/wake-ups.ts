@@ -1,14 +1,14 @@
 /**
  * Wakes waiters by NOTIFY: a release notifies the channel of the next waiter, in the same commit. A process has one
  * listening connection, however many wait; it is made with the first wait, and made again when it breaks. While it is
- * down nothing is heard: then the waiters poll.
+ * down no notification arrives: then the waiters poll.
  *
- * The connection also holds an advisory lock for each client it listens for. By that the server knows that somebody is
- * there to hear, and grants the next waiter what it waits for before it has asked (sql/verbs/45-express.sql): the answer comes
- * with the wake-up.
+ * The connection also holds an advisory lock for each client it listens for. It shows the server that the client listens,
+ * so that a release grants the next waiter its key before the waiter requests it again (sql/verbs/46-hand-over.sql): the
+ * answer comes with the wake-up.
  *
- * Behind a pooler nothing would be heard either, and what listens there would go on listening for whoever gets its backend
- * next: there nobody listens, and all poll.
+ * Behind a pooler no notification would arrive either, and a LISTEN there would continue for the next client of its
+ * backend: so no process listens there, and all waiters poll.
  */
 import pg from "pg";
 import type { WakeUps } from "../../contract.js";

@@ -7,13 +7,13 @@
  *   raise     so does one of upgradeable, whose own leases may write below it: a higher token stays as it is
  *   write     in the transaction that writes: a higher token on the resource, above or below it refuses
  *
- * All hold an advisory lock on the resource and share those above it until they commit. So an installation waits for
- * whoever writes on, above or below its resource just then, and whatever a late writer still commits, its successor has
- * not read yet. Locks are taken from the top down, one path a transaction: no two wait for each other. A client that stops
- * in the middle is cut off by the server after `limitMs`.
+ * All hold an advisory lock on the resource and share those above it until they commit. So an installation waits for every
+ * transaction that writes on, above or below its resource at that moment, and its holder reads only after a late writer has
+ * committed. Locks are acquired from the top down, one path a transaction: no two wait for each other. The server cuts off
+ * a client that stops in the middle after `limitMs`.
  *
- * Marks below a new one that is no lower are removed: the one above them says it all. Who may write to the marks' table can
- * move them: they keep honest writers apart.
+ * Marks below a new one that are not higher are removed: the new one covers them. An account that may write to the table of
+ * the marks can change them: they keep honest writers apart.
  */
 
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";

@@ -3,8 +3,8 @@
  *
  *   BEGIN → assert_fence (the grants' rows are locked, checked, and stay locked) → the caller's statements → COMMIT
  *
- * Nobody takes over before the end: a steal passes over a locked row and reports contention. A client that stops in the
- * middle is cut off by the server after `limitMs`; whoever takes over after that finds nothing of it, and its COMMIT fails.
+ * No other holder takes over before the end: a steal passes over a locked row and reports contention. The server cuts off a
+ * client that stops in the middle after `limitMs`; the next holder finds nothing of it, and its COMMIT fails.
  * A COMMIT whose answer is lost is looked up by the transaction's id: done, not done, or `E_COMMIT_UNCERTAIN`.
  */
 

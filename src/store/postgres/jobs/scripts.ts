@@ -1,15 +1,15 @@
 /**
  * Runs scripts on the server: one transaction, each request a statement of its own.
  *
- *   BEGIN → job_step (the scheduler's row is locked, the clock read) → what the script asks for → job_tell → COMMIT
+ *   BEGIN → job_step (the scheduler's row is locked, the clock read) → the script's requests → job_tell → COMMIT
  *
- * BEGIN, job_step and an express that the script asks for first go in one message, so that what is frequent takes two round
- * trips. The transaction's id is known before the COMMIT is sent: that is why it is not one.
+ * BEGIN, job_step and a short way that the script requests first go in one message, so that frequent scripts take two round
+ * trips. It cannot be one, because the transaction's id must be known before the COMMIT is sent.
  *
  * Steps of the scheduler come one after the other; the lock verbs inside are the same functions as outside, and keep the
  * guards of their trees until the commit. A script that meets a deadlock or a broken connection before its COMMIT begins
- * anew: the server has undone it. A COMMIT whose answer is lost is looked up by the transaction's id: done, undone, or
- * `E_COMMIT_UNCERTAIN`. A client that stops in the middle is cut off by the server after STEP_MS, and nothing of it stays.
+ * anew: the server has rolled it back. A COMMIT whose answer is lost is looked up by the transaction's id: done, undone, or
+ * `E_COMMIT_UNCERTAIN`. The server cuts off a client that stops in the middle after STEP_MS, and nothing of its step stays.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../platform/clock.js";

@@ -4,7 +4,7 @@
  * one sync of its disk for all. A single call, or a few, are sent at once: batching would delay them more than it
  * saves.
  *
- * The server does of a shared statement what is simple, and what it left undone goes on alone.
+ * The server carries out the simple calls of a shared statement; each of the others is then sent alone.
  */
 /** So many calls, of all kinds together, go each as it comes. */
 const FEW = 4;

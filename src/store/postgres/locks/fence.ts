@@ -1,9 +1,10 @@
 /**
  * Checks the lease of a write. `commit` opens a transaction, locks the grants' rows against every request that would
- * end them, checks them, runs the write and ends the transaction: no other holder comes in between. What the server
- * cannot promise: when the connection breaks, or the write takes longer than the transaction may stand still, the lock
- * ends while the write may still be under way. Then the answer is `E_COMMIT_UNCERTAIN`, and only a caller that compares
- * fencing tokens at the target is safe.
+ * end them, checks them, runs the write and ends the transaction: no other holder comes in between.
+ *
+ * Not promised: when the connection breaks, or the write takes longer than the transaction may be idle, the lock ends while
+ * the write may still be under way. Then the answer is `E_COMMIT_UNCERTAIN`, and only a caller that compares fencing tokens
+ * at the target is safe.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

@@ -1,8 +1,8 @@
 /**
  * Publish records on a server. The row of the grant, which a request that would end it needs too, is locked from the
- * check to the record of the rename; but the server cannot look at the disk, and its locks end with the connection. So
- * the client looks, and three things are beside the target (files/target-mark.ts): a kernel lock, a mark with the token
- * of the publisher that began last, and the stage itself. The steps of publish/protocol.ts, and what a crash right
+ * check to the record of the rename; but the server cannot see the disk, and its locks end with the connection. So the
+ * client examines the disk, and three things are beside the target (files/target-mark.ts): a kernel lock, a mark with the
+ * token of the publisher that began last, and the stage itself. The steps of publish/protocol.ts, and what a crash right
  * after each leaves:
  *
  *    2. the mark is made, if there is none; manifest `pending`       a mark; a manifest without a stage: aborted
@@ -12,24 +12,24 @@
  *    8. the target is held (advisory lock), lease and fence are      the server rolls back: the same
  *       checked, the grant's row stays locked
  *       ── under the kernel lock, nothing is awaited ──
- *       is the mark still ours? rename or exchange                   the new tree is visible: rolled forward
+ *       the mark is still this publisher's; rename or exchange       the new tree is visible: rolled forward
  *    9. fsync both parents                                           the same
  *       ── the kernel lock is left ──
  *   10. manifest `committed`, with its audit entry; COMMIT           published; the old tree still at tmp/<id>
  *   11. the old tree is removed                                      a manifest that is not cleared
  *
- * Who settles what a crash left: whoever is granted the key, or one above or below it, next. The server tells it with the
- * grant, and it settles before its caller hears of the grant; when it cannot, it gives the grant back. Also the next
- * publish to the target, and `doctor`. A place that the new holder does not see is left to those who do.
+ * The next client that is granted the key, or one above or below it, settles what a crash left. The server reports it with
+ * the grant, and the client settles before its caller gets the grant; when it cannot, it releases the grant. The next
+ * publish to the target and `doctor` settle too. A target that the new holder does not see is left to clients that see it.
  *
- * The connection may break between 8 and 10, and its holder not know it. Then the server rolls back, somebody else may be
- * granted the key, and settles: it takes the stage away, under the kernel lock, so the late one finds nothing to rename.
- * If the server has forgotten the manifest too, because it is an older copy of itself, the mark stops the late one as soon
- * as the new holder has begun to publish. A rename that was made in time, and whose record is lost, is rolled forward by
- * the publisher itself as soon as the server answers, or else by whoever settles.
+ * The connection may break between 8 and 10 without its client noticing. Then the server rolls back, and another holder may
+ * be granted the key and settle: it removes the stage, under the kernel lock, so the late publisher finds nothing to rename.
+ * If the server has lost the manifest too, because it was restored from an older copy, the mark stops the late publisher as
+ * soon as the new holder has begun to publish. A rename that was made in time, and whose record is lost, is rolled forward
+ * by the publisher itself as soon as the server answers, or else by the client that settles.
  *
- * A COMMIT whose answer is lost is settled like a crash: the record says what became of it, and if it says pending, the
- * disk does. Every call may be sent twice.
+ * A COMMIT whose answer is lost is settled like a crash: the record shows the outcome, and if it says pending, the disk
+ * does. Every call may be sent twice.
  */
 
 import { HoldfastError } from "../../../base/errors.js";

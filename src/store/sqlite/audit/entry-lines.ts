@@ -4,9 +4,9 @@
  *
  *   [at, event, resource, owner, holder_id, fencing_token, lock_id, details, hash]
  *
- * `0` stands for the same value as in the line before, and is no value of any of these fields. The place of a line gives
- * its number, and the hash before it is in the line before; only the first line of a block carries that hash itself, as a
- * tenth field. Nothing is lost: the entry its hash was taken over is made again from these.
+ * `0` stands for the same value as in the line before; none of these fields can have the value 0. The position of a line
+ * gives its number, and the previous hash is in the line before; only the first line of a block has that hash itself, as a
+ * tenth field. Nothing is lost: the entry that was hashed can be rebuilt from these lines.
  */
 import type { AuditDraft, AuditEntry, AuditEvent } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";

@@ -1,9 +1,9 @@
 /**
- * The turnstile for writers that get into each other's way. It only spreads the turns: SQLite's write lock keeps
- * writers apart, so nothing breaks when the file is deleted, and no writer checks for that.
+ * The turnstile for writers that contend for the database. It only spreads their turns: SQLite's write lock keeps writers
+ * apart, so nothing breaks when the file is deleted, and no writer checks for that.
  *
- * Whoever gets in leaves a mark of its own in the file now and then: so those who wait can tell a crowd from somebody who is
- * stuck.
+ * A writer that gets in leaves a mark of its own in the file now and then, so that the waiters can distinguish many short
+ * turns from one writer that is stuck.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readSync, writeSync } from "node:fs";

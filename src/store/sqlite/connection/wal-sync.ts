@@ -1,13 +1,13 @@
 /**
  * Waits until commits that were made without a sync are on the disk.
  *
- * Everything committed stands in the WAL, in order, so one sync of that file covers all of it: whoever finds a later commit
- * after a power cut finds the earlier ones too. What a checkpoint has moved on to the database file by then was synced
- * by the checkpoint. Only the data is asked for, since SQLite's own sync of the same file also waits for the file
- * system's journal. No locks are taken on the WAL, so opening and closing it by ourselves takes nobody's away.
+ * All commits stand in the WAL, in order, so one sync of that file covers them: if a later commit is there after a power
+ * cut, the earlier ones are too. Pages that a checkpoint has moved to the database file by then were synced by the
+ * checkpoint. Only the data is synced, since SQLite's own sync of the same file also waits for the file system's journal.
+ * SQLite takes no locks on the WAL, so opening and closing the file here ends no lock.
  *
- * A commit that is waited for in this way is seen by others before it is on the disk. So it is for changes whose
- * loss, with everything after it, is repaired by whoever comes after the power cut.
+ * Other processes see such a commit before it is on the disk. So this is for changes whose loss, with everything after it,
+ * the next process repairs after the power cut.
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync, realpathSync } from "node:fs";
 import { ioError } from "../../../base/errors.js";

@@ -3,8 +3,8 @@
  * are checked, then the caller's statements run, then all of it commits, synced. A requester that would take over needs
  * the same write lock.
  *
- * The caller's statements cannot leave that step: SQLite asks `allowsWriting` about each of them when it is prepared, and
- * those that begin or end a transaction, attach another file, or change or hide a table of ours are refused.
+ * The caller's statements cannot leave that step: SQLite calls `allowsWriting` for each of them when it is prepared, and
+ * refuses those that begin or end a transaction, attach another file, or change or hide a table of the store.
  */
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import type { Sql, SqlRow } from "../../contract.js";

@@ -6,8 +6,8 @@
  *   raise     so does one of upgradeable, whose own leases may write below it: a higher token stays as it is
  *   write     in the transaction that writes: a higher token on the resource, above or below it refuses
  *
- * So whatever a late writer still commits, its successor has not read yet. A crash leaves the mark or not, and the
- * transaction whole or not. Marks below a new one that is no lower are removed: the one above them says it all.
+ * So a successor reads only after a late writer's last commit. A crash leaves the mark or not, and the transaction whole or
+ * not at all. Marks below a new one that are not higher are removed: the new one covers them.
  */
 
 import { existsSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Places in the queues, one row for each key a ticket wants, in the order in which they are served. A step reads as
- * much of a queue as it needs, a few rows at a time. A row that cannot be read counts as no place.
+ * Tickets as rows: one for each key that a ticket wants, in the order in which they are served. A step reads as much of a
+ * queue as it needs, a few rows at a time. A row that cannot be read is not counted as a ticket.
  */
 import type { Ticket } from "../../../lock/grant.js";
 import { ancestorsOf, type Key, treeOf } from "../../../lock/key.js";

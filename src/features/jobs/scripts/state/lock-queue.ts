@@ -1,10 +1,10 @@
 /**
- * Parks a job that cannot have its locks. It leaves its flow, so that the next job may go, and waits for the key that
- * was in its way. In each flow the first that waits for a key stands in that lock's queue and polls; those behind it
- * are called when it has gone, by whatever way. First in each *flow*, because only those are run by the same workers: a
- * job that no worker can run must not hold back others.
+ * Parks a job that cannot have its locks. It leaves its flow, so that the next job may run, and waits for the key that
+ * blocked it. In each flow the first job that waits for a key joins that lock's queue and polls; the jobs behind it are
+ * called when it has left, for any reason. There is one first job in each *flow*, because the same workers run all jobs of
+ * a flow: a job that no worker can run must not hold back others.
  *
- * When to ask is told by the clock that only goes forward, so that a change of the calendar delays nobody.
+ * The times of polls are on the monotonic clock, so that a change of the calendar delays no job.
  */
 
 import type { Answer, Party, Script, StepTime } from "../../../../client/kernel.js";

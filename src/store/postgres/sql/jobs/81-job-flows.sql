@@ -1,6 +1,6 @@
 -- Flows: src/features/jobs/scripts/state/flows.ts. The functions of this file and the next ones are the most frequent calls,
--- in one statement each; whatever is not as simple as that (locks, schedules, slots to be taken back) goes the long
--- way, in the same step. The tests of the scheduler hold for both ways.
+-- in one statement each; all other cases (locks, schedules, slots whose lease is over) take the long way, in the same
+-- step. The tests of the scheduler run both ways.
 
 -- Brings the states of the flows of these projects in line with their counters and jobs, all in one statement. The first
 -- job of a flow is looked for by a subquery with a limit: no plan makes a scan over all jobs of that. A project that was

@@ -1,9 +1,9 @@
--- A round of a worker: it settles what is over and takes its next turn, src/features/jobs/scripts/settle.ts and turn.ts, as far as jobs
--- without locks go. Without a `worker` it takes no turn. Counters, guard and record are written once for both.
+-- A round of a worker: settles its ended runs and takes its next turn, as src/features/jobs/scripts/settle.ts and turn.ts
+-- do, for jobs without locks. Without a `worker` it takes no turn. Counters, guard and record are written once for both.
 --
--- Runs with locks are not settled (`locks`). When something else is to be done first (`chores`: slots to be taken back,
--- jobs that a transaction added, schedules whose time has come) nothing is started; when a job with locks is next
--- (`met_locks`) it is left to the caller.
+-- Runs with locks are not settled (`locks`). When other work comes first (`chores`: slots whose lease is over, jobs that a
+-- transaction added, schedules whose time has come), nothing is started; a next job with locks (`met_locks`) is left to the
+-- caller.
 create or replace function holdfast.job_round(
   jobs bigint[], fences bigint[], endings text[], results text[], errors text[],
   worker text, node text, has text, concurrency integer, room integer, lease_ms bigint, token_hashes text[],

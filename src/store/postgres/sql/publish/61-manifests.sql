@@ -1,8 +1,8 @@
--- The record of publishes: src/store/operations/publish.ts, as far as a server can. It cannot look at the disk, so it
--- reports what has to be settled to the client, which looks and reports what it found. See
+-- The record of publishes: src/store/operations/publish.ts, as far as a server can do it. The server cannot see the disk,
+-- so it names the publishes to settle to the client, which examines the disk and reports what it found. See
 -- src/store/postgres/publish/manifests.ts.
 --
--- Whoever changes a manifest's state holds its target (an advisory lock of the transaction), then the guard of its tree.
+-- A change of a manifest's state holds its target (an advisory lock of the transaction), then the guard of its tree.
 
 -- Whether its writer's grant stands.
 create or replace function holdfast.is_live(m holdfast.manifests) returns boolean language sql volatile as

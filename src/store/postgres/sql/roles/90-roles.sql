@@ -1,6 +1,6 @@
 -- The roles: holdfast_user may call everything but break, holdfast_admin that too; no other account may call anything,
--- and the tables are closed to all. A server on which this account may not create roles is told so and works for its
--- owner.
+-- and the tables are closed to all. Where this account may not create roles, a warning says so, and the schema works for
+-- its owner.
 do $$
 begin
   if not exists (select 1 from pg_roles where rolname = 'holdfast_user') then create role holdfast_user nologin; end if;

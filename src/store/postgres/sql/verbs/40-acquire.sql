@@ -1,7 +1,7 @@
--- Acquires: decides, then grants everything or nothing. A recoverable grant in the way is stolen. One call is one step:
+-- Acquires: decides, then grants everything or nothing. A recoverable grant that blocks is stolen. One call is one step:
 --   guard rows locked → clock read → decided → fences minted, grants, ended grants and audit entries written → commit
--- A crash before the commit leaves nothing; after it, everything. Whoever does not learn which asks again with the same
--- lock_ids and `again`, and gets what the first try was given.
+-- A crash before the commit leaves nothing; after it, everything. A client that does not learn the outcome calls again with
+-- the same lock_ids and `again`, and gets the answer of the first call.
 create or replace function holdfast.acquire_step(
   keys text[], owner text, modes text[], lease_ms bigint, wait_ms bigint, metadata text, token text, ticket_id text,
   permits integer[], presented_keys text[], presented_tokens text[], holder_id text, nonce text, detached boolean,

@@ -1,10 +1,9 @@
--- The short ways: the most frequent calls in fewer statements, on a key that no other holder or waiter has, and on one
--- for which the whole queue wants the same, to write it. Then no waiter can be let in by a grant, and only the first by
--- a release (46-hand-over.sql). What is not as simple as that takes the general way, under the same guard; the answers
--- are the same.
+-- The short ways: the most frequent calls in fewer statements, on a key that no other holder or waiter has, and on a key
+-- whose whole queue requests the same, to write it. Then a grant cannot admit a waiter, and a release only the first one
+-- (46-hand-over.sql). All other calls take the general way, under the same guard; the answers are the same.
 --
--- Their statements are planned once per session, not for each call, and for a large table also while it is small. They are
--- small ones: what a call costs is above all the setting up of its statements.
+-- Their statements are planned once per session, not for each call, and for a large table also while it is small. The
+-- statements are small, because most of the cost of a call is setting them up.
 
 create or replace function holdfast.acquire(
   keys text[], owner text, modes text[] default '{write}', lease_ms bigint default 30000, wait_ms bigint default 0,

@@ -1,5 +1,5 @@
 -- Releases a key, and grants it to the next waiter in the same step:
---   guard row locked → grant deleted → first waiter chosen → its grant, both audit entries, fence and chain → commit → told
+--   guard row locked → grant deleted → first waiter chosen → its grant, both audit entries, fence and chain → commit → notify
 
 create or replace function holdfast.release(
   keys text[], tokens text[], owner text, lock_ids text[] default '{}', holder_id text default null,

@@ -1,11 +1,11 @@
 -- Several acquires or releases of one client in one step, each on a tree of its own: the main cost of a call, its
 -- statements and its commit, is paid once for all of them.
 --   guard rows locked → clock read → those that are simple written, with audit entries, fences and chains → commit
--- The others are not in the answer, and nothing was done for them: their clients ask for each alone. Nobody is waited for
--- here, because that would hold up the rest: a guard or a grant that somebody has locked is passed over.
+-- The others are not in the answer, and nothing was done for them: their client sends each of them alone. The step waits for
+-- no other session, because that would hold up the rest: it passes over a guard or a grant that is locked.
 --
--- It is one transaction: a crash before the commit leaves nothing of it, one after it everything. Whoever does not learn
--- which sends it again, and then finds each by its id, as after a lost answer to `take` or `hand_over`.
+-- It is one transaction: a crash before the commit leaves nothing of it, one after it everything. A client that does not
+-- learn the outcome sends it again, and then finds each by its id, as after a lost answer to `take` or `hand_over`.
 
 -- By lock id, what `take` would have answered.
 create or replace function holdfast.take_each(

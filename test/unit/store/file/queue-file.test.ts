@@ -211,6 +211,13 @@ describe("the line of a file store", () => {
   });
 
   // kills: place-hides-others
+  it("a ticket that is written again under another number hides no other", () => {
+    change([], tickets(3));
+    const again = { ...ticket(2), number: 4 };
+    change([], [again]);
+    expect(found()).toEqual([ticket(1), ticket(3), again]);
+  });
+
   it.each([
     ["a whole place", [ticket(2)], 3, (line: string) => line],
     // It is no place, and nobody looks for it: it goes when the file is next moved together.

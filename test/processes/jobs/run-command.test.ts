@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-const CHILDREN = new URL("../../../dist/features/jobs/children/", import.meta.url).href;
-const SUPPORT = new URL("../../../dist/platform/", import.meta.url).href;
+const RUN_COMMAND = new URL("../../../dist/features/jobs/children/run-command.js", import.meta.url).href;
+const WATCHER = new URL("../../../dist/platform/process/watcher.js", import.meta.url).href;
 
 /** What a process prints that has these commands run, with so many descriptors. */
 function printed(script: string, descriptors = 1_024): string {
@@ -10,8 +10,8 @@ function printed(script: string, descriptors = 1_024): string {
     import { spawn } from "node:child_process";
     import { once } from "node:events";
     import { closeSync, openSync } from "node:fs";
-    import { Keeper } from "${SUPPORT}watcher.js";
-    import { runCommand } from "${CHILDREN}run-command.js";
+    import { Keeper } from "${WATCHER}";
+    import { runCommand } from "${RUN_COMMAND}";
     const unguarded = { started: (begin) => begin({}), over: () => undefined };
     const { signal } = new AbortController();
     const run = (...command) => runCommand({ id: 1, command }, null, signal, unguarded, process.env);

@@ -43,14 +43,17 @@ export interface Guard {
 export interface GuardOptions {
   /** False: where its folder was moved or taken away, none is made in its place. */
   readonly makesFolder?: boolean;
+  /** Called before the file, or its folder, may be made anew: throws when it must not be. */
+  readonly beforeMaking?: () => void;
   /** A file that those inside write: by its time, others are seen to have their turns. */
   readonly writtenInside?: string;
   /** The names in its folder: as long as they stay, the path is not looked up again. They are looked at with each entering. */
   readonly names?: FolderNames;
 }
 
-export function openGuard(path: string, { makesFolder = true, writtenInside, names }: GuardOptions = {}): Guard {
-  let file = openFile(path, makesFolder);
+export function openGuard(path: string, options: GuardOptions = {}): Guard {
+  const { writtenInside, names } = options;
+  let file = openFile(path, options);
   /** The kernel lets the same descriptor in twice; a step begun from inside another must wait like any other. */
   let isInside = false;
   let isClosed = false;
@@ -77,7 +80,7 @@ export function openGuard(path: string, { makesFolder = true, writtenInside, nam
     }
     if (isInside) return true;
     const { fd } = file;
-    file = openFile(path, makesFolder);
+    file = openFile(path, options);
     closeSync(fd);
     return false;
   };
@@ -127,9 +130,11 @@ export async function underGuard<T>(
 /** With its folder, if somebody took that away. */
 function openFile(
   path: string,
-  makesFolder: boolean,
+  { makesFolder = true, beforeMaking }: GuardOptions,
 ): { readonly fd: number; readonly ino: number; readonly dev: number } {
   try {
+    // mutant: guard-made-in-place: beforeMaking?.(); →
+    beforeMaking?.();
     if (makesFolder) mkdirSync(dirname(path), { recursive: true });
     const fd = openSync(path, "a+", 0o644);
     try {

@@ -224,6 +224,8 @@ interface Upkeep {
 export interface Examination {
   /** As of the store when it is open. */
   readonly url: string;
+  /** As of the store when it is open. */
+  readonly id: string;
   readonly reader: Reader;
   readonly manifests: Pick<Manifests, "list">;
   readonly settings: Settings;
@@ -307,6 +309,8 @@ export interface Abilities {
 export interface Store {
   /** How it was opened: `memory:`, `file:DIR`, `sqlite:PATH`, `postgres://…`. Another thread opens the same with it. */
   readonly url: string;
+  /** Made at random with the store and never changed; a copy of the store has the same. In memory: its URL. */
+  readonly id: string;
   readonly settings: Settings;
   readonly abilities: Abilities;
   readonly locks: Locks;
@@ -321,6 +325,11 @@ export interface Store {
   readonly namedLeases: NamedLeases | null;
   readonly wakeUps: WakeUps;
   readonly manifests: Manifests;
+  /**
+   * Throws the error of a lost store (`isLostStore`) when its place does not name the store that is open, and `E_IO` when
+   * it cannot tell. Does nothing in memory, and nothing on a server, where every call names the id of the store.
+   */
+  assertInPlace(): void;
   /** Makes this process known as alive, and gives the proof to put into its grants. */
   prove(nonce: string, about: Readonly<Record<string, unknown>>): Proof;
   /** The same for a process and the command it runs. Only where `abilities.commandsInherit`. */

@@ -66,6 +66,8 @@ export interface Outcome<T> {
 
 export interface Ledger {
   readonly url: string;
+  /** As `Store.id`. */
+  readonly id: string;
   readonly settings: Settings;
   /**
    * Takes the guards of these trees, runs `body` and writes the changes it asks for. `body` is synchronous, may throw to
@@ -79,6 +81,8 @@ export interface Ledger {
   /** The grant on this key with this token, without the guard. Null also when it cannot be read just now. */
   held(key: Key, tokenHash: string): Grant | null;
   readonly records: LedgerRecords;
+  /** As `Store.assertInPlace`. Steps that rely on a grant make the same check by themselves. */
+  assertInPlace(): void;
   /** Null where the ledger is no database. */
   readonly callerRows: CallerRows | null;
   /** Null where the ledger has no tables for jobs. */

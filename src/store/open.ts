@@ -9,26 +9,35 @@ import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
 import type { Examination, ForeignRows, Installation, Store } from "./contract.js";
 
-/** `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree. */
-export async function openStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+/**
+ * `memory:NAME`, `file:DIR`, `sqlite:PATH` or `postgres://…`. `E_CONFIG` for anything else, and when settings disagree.
+ * With `expectedId` the store must be there already and have that id: otherwise it is a lost store (`isLostStore`), and
+ * nothing is created or changed.
+ */
+export async function openStore(
+  url: string,
+  stated: Partial<Settings>,
+  clock: Clock,
+  expectedId?: string,
+): Promise<Store> {
   const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   switch (scheme) {
     case "memory": {
       const { openMemoryStore } = await import("./memory/open.js");
-      return openMemoryStore(url, stated, clock);
+      return openMemoryStore(url, stated, clock, expectedId);
     }
     case "file": {
       const { openFileStore } = await import("./file/open.js");
-      return openFileStore(place, stated, clock);
+      return openFileStore(place, stated, clock, expectedId);
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/open.js");
-      return openSqliteStore(place, stated, clock);
+      return openSqliteStore(place, stated, clock, { expectedId });
     }
     case "postgres":
     case "postgresql": {
       const { openPostgresStore } = await import("./postgres/open.js");
-      return openPostgresStore(url, stated, clock);
+      return openPostgresStore(url, stated, clock, expectedId);
     }
     default:
       throw noSuchStore(url);
@@ -101,5 +110,34 @@ export async function examineStore(url: string): Promise<Examination | null> {
     }
     default:
       return null;
+  }
+}
+
+/**
+ * Returns the id of the store at a URL, or null where there is none. Creates and changes nothing. `E_IO` and
+ * `E_STORE_UNAVAILABLE` when it cannot tell, `E_CONFIG` for a URL that names no store.
+ */
+export async function identifyStore(url: string): Promise<string | null> {
+  const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  switch (scheme) {
+    case "memory": {
+      const { identifyMemoryStore } = await import("./memory/open.js");
+      return identifyMemoryStore(url);
+    }
+    case "file": {
+      const { identifyFileStore } = await import("./file/store-record.js");
+      return identifyFileStore(place);
+    }
+    case "sqlite": {
+      const { identifySqliteStore } = await import("./sqlite/identify.js");
+      return identifySqliteStore(place);
+    }
+    case "postgres":
+    case "postgresql": {
+      const { identifyPostgresStore } = await import("./postgres/open.js");
+      return identifyPostgresStore(url);
+    }
+    default:
+      throw noSuchStore(url);
   }
 }

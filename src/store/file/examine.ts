@@ -19,6 +19,7 @@ export function examineFileStore(place: string): Examination | null {
   const records = createFileRecords(layout);
   return {
     url: `file:${layout.root}`,
+    id: record.store_id,
     reader: createReader({ records, settings }),
     manifests: { list: async (page) => records.manifests(page) },
     settings,

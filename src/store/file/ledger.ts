@@ -17,22 +17,34 @@ import { type Layout, treeFolder } from "./layout.js";
 import { ManifestFiles } from "./publish/manifest-files.js";
 import { ManifestGuard } from "./publish/manifest-guard.js";
 import { createFileRecords } from "./records.js";
+import type { StorePlace } from "./store-place.js";
 import { Decisions } from "./tree/decisions.js";
 import type { FenceFloor } from "./tree/fence-floor.js";
 import { nothingFound } from "./tree/node-files.js";
 import { FileTree } from "./tree/tree.js";
 import type { TreeChanges, TreeStep } from "./tree/tree-step.js";
 
+/** What is known of a store once it was opened. */
+export interface FileStoreFacts {
+  readonly url: string;
+  readonly id: string;
+  readonly settings: Settings;
+  readonly layout: Layout;
+  readonly place: StorePlace;
+}
+
 /** Trees kept open: each has a handful of descriptors. */
 const OPEN_TREES = 64;
 
 export class FileLedger implements Ledger {
   readonly url: string;
+  readonly id: string;
   readonly settings: Settings;
   readonly records: LedgerRecords;
   readonly callerRows = null;
   readonly scripting = null;
   readonly #layout: Layout;
+  readonly #place: StorePlace;
   readonly #clock: Clock;
   readonly #floor: FenceFloor;
   readonly #trees = new Map<Key, FileTree>();
@@ -42,8 +54,10 @@ export class FileLedger implements Ledger {
   readonly #manifestGuard: ManifestGuard;
   #isClosed = false;
 
-  constructor(url: string, layout: Layout, floor: FenceFloor, settings: Settings, clock: Clock) {
+  constructor({ url, id, settings, layout, place }: FileStoreFacts, floor: FenceFloor, clock: Clock) {
     this.url = url;
+    this.id = id;
+    this.#place = place;
     this.settings = settings;
     this.records = createFileRecords(layout);
     this.#layout = layout;
@@ -73,6 +87,10 @@ export class FileLedger implements Ledger {
 
   /** A durable step is on the disk when it ends. */
   async sync(): Promise<void> {}
+
+  assertInPlace(): void {
+    this.#place.assert();
+  }
 
   #step<T>(trees: readonly FileTree[], body: (view: LedgerView) => Outcome<T>): T {
     const now = this.#clock();
@@ -155,7 +173,8 @@ export class FileLedger implements Ledger {
 
   #openTree(name: Key): FileTree {
     const folder = treeFolder(this.#layout, name);
-    const tree = new FileTree(name, folder, this.#decisions, this.#manifests, this.#floor);
+    const beforeMaking = (): void => this.#place.assert();
+    const tree = new FileTree(name, folder, this.#decisions, this.#manifests, this.#floor, beforeMaking);
     this.#trees.set(name, tree);
     return tree;
   }
@@ -173,9 +192,10 @@ export class FileLedger implements Ledger {
   }
 
   close(): void {
-    this.#isClosed = true;
     for (const tree of this.#trees.values()) tree.close();
     this.#trees.clear();
+    if (!this.#isClosed) this.#place.close();
+    this.#isClosed = true;
     this.#floor.close();
     this.#manifestGuard.close();
   }

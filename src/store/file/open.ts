@@ -1,8 +1,18 @@
-/** Opens `file:DIR`: plain JSON files in a folder of a local disk, for one machine. */
-import { existsSync, mkdirSync } from "node:fs";
+/**
+ * Opens `file:DIR`: plain JSON files in a folder of a local disk, for one machine.
+ *
+ * `store.json` comes into being with all its content, in one rename: a crash before that leaves folders, guards and probes
+ * of a store that does not exist yet, and the next process begins it. So an empty `store.json` was emptied, and counts as
+ * a lost store. Where only `store.json` was removed, a process that expects no certain store makes it anew under another
+ * id; what is held is in `locks/` and counts on.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
+import { lostStore } from "../../base/lost-store.js";
 import { enterAll, openGuard } from "../../files/guard.js";
+import { NamedFile } from "../../files/named-file.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
@@ -16,28 +26,40 @@ import { assertNothingForeign, isOtherMachine, machineRecord } from "../local/on
 import { type Layout, layoutOf } from "./layout.js";
 import { FileLedger } from "./ledger.js";
 import { createFileRecords } from "./records.js";
+import { StorePlace } from "./store-place.js";
 import { assertStoreRecord, type StoreRecord } from "./store-record.js";
 import { BlockFile } from "./tree/block-file.js";
 import { FenceFloor } from "./tree/fence-floor.js";
+import { readBlock } from "./tree/read-block.js";
 
-export async function openFileStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+export async function openFileStore(
+  place: string,
+  stated: Partial<Settings>,
+  clock: Clock,
+  expectedId?: string,
+): Promise<Store> {
   if (place === "")
     throw new HoldfastError("E_CONFIG", "file: needs a folder", {
       reason: "invalid_store_url",
       next: ["Write file:DIR."],
     });
   const layout = layoutOf(resolve(place));
-  prepareFolder(layout);
-  const settings = await agree(layout, stated, clock());
+  const url = `file:${layout.root}`;
+  const mark = join(layout.root, "store.json");
+  const named = NamedFile.at(mark);
+  if (named?.isEmpty) throw lostStore(url, "emptied", expectedId);
+  if (expectedId !== undefined) assertExpected(url, expectedId, readBlock<StoreRecord>(mark));
+  prepareFolder(layout, named === null);
+  const { settings, store_id: id } = await agree(layout, stated, clock(), expectedId);
+  const storePlace = new StorePlace(url, mark);
   const floor = new FenceFloor(layout.root);
-  const ledger = new FileLedger(`file:${layout.root}`, layout, floor, settings, clock);
+  const ledger = new FileLedger({ url, id, settings, layout, place: storePlace }, floor, clock);
   await ledger.settleLeftovers();
   return createLocalStore(ledger, openProofFolder(layout.alive, settings));
 }
 
 /** A store is new until its settings are on record, so that a crash here does not spare the next one the probes. */
-function prepareFolder({ root, locks, ops }: Layout): void {
-  const isNew = !existsSync(join(root, "store.json"));
+function prepareFolder({ root, locks, ops }: Layout, isNew: boolean): void {
   try {
     mkdirSync(locks, { recursive: true });
     mkdirSync(ops, { recursive: true });
@@ -49,7 +71,18 @@ function prepareFolder({ root, locks, ops }: Layout): void {
   if (isNew) probeFileSystem(root);
 }
 
-async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): Promise<Settings> {
+function assertExpected(url: string, expectedId: string, record: StoreRecord | null): void {
+  if (record === null) throw lostStore(url, "missing", expectedId);
+  // mutant: file-expected: if (record.store_id !== expectedId) throw → if (record.store_id === "") throw
+  if (record.store_id !== expectedId) throw lostStore(url, "replaced", expectedId, record.store_id);
+}
+
+async function agree(
+  layout: Layout,
+  stated: Partial<Settings>,
+  now: Instant,
+  expectedId: string | undefined,
+): Promise<StoreRecord> {
   const { root } = layout;
   const machine = machineRecord(now);
   const guard = openGuard(join(root, "store.guard"));
@@ -57,10 +90,16 @@ async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): P
   try {
     await enterAll([guard], root);
     const record = file.read();
+    if (expectedId !== undefined) assertExpected(`file:${root}`, expectedId, record);
     if (record === null) {
-      const settings = firstSettings(stated);
-      file.write({ schema_version: SCHEMA_VERSION, settings, machine }, true);
-      return settings;
+      const made = {
+        schema_version: SCHEMA_VERSION,
+        store_id: randomUUID(),
+        settings: firstSettings(stated),
+        machine,
+      };
+      file.write(made, true);
+      return made;
     }
     assertStoreRecord(record, file.path);
     assertAgree(record.settings, stated);
@@ -68,7 +107,7 @@ async function agree(layout: Layout, stated: Partial<Settings>, now: Instant): P
       assertNothingForeign(createFileRecords(layout), now, `file:${root}`);
       file.write({ ...record, machine }, true);
     }
-    return record.settings;
+    return record;
   } finally {
     guard.leave();
     guard.close();

@@ -1,12 +1,15 @@
-/** Defines store.json, the settings that all users of the folder have agreed on, and checks it before it is relied on. */
-
+/** Defines store.json, the id of a store and the settings that all its users agree on, and checks it before it is relied on. */
+import { join, resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { checkSettings, type Settings } from "../../lock/settings.js";
 import type { MachineRecord } from "../local/one-machine.js";
+import { readBlock } from "./tree/read-block.js";
 
 export interface StoreRecord {
   readonly schema_version: number;
+  /** Made with the store and never changed. */
+  readonly store_id: string;
   readonly settings: Settings;
   readonly machine: MachineRecord;
 }
@@ -18,11 +21,21 @@ export function assertStoreRecord(record: StoreRecord, path: string): void {
   if (!isSane(record)) throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
 }
 
-function isSane({ schema_version, settings, machine }: StoreRecord): boolean {
+/** Returns the id of the store in a folder, or null where there is none. `E_IO`, `E_STORE_CORRUPT` */
+export function identifyFileStore(place: string): string | null {
+  const path = join(resolve(place), "store.json");
+  const record = readBlock<StoreRecord>(path);
+  if (record === null) return null;
+  assertStoreRecord(record, path);
+  return record.store_id;
+}
+
+function isSane({ schema_version, store_id, settings, machine }: StoreRecord): boolean {
   try {
     checkSettings(settings);
     return (
       Number.isSafeInteger(schema_version) &&
+      typeof store_id === "string" &&
       settings.levels !== undefined &&
       settings.profiles !== undefined &&
       typeof machine.machine_id === "string" &&

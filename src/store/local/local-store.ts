@@ -125,6 +125,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       transact(
         resources.map((resource) => ({ resource })),
         (view) => {
+          // mutant: commit-free-in-place: ledger.assertInPlace(); →
+          ledger.assertInPlace();
           // mutant: board-free-check: for (const resource of resources) requireFree(view, resource, context); →
           for (const resource of resources) requireFree(view, resource, context);
           return { result: runAtOnce(write), changes: null };
@@ -134,6 +136,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
 
   return {
     url: ledger.url,
+    id: ledger.id,
     settings,
     abilities: {
       handsOver: true,
@@ -153,8 +156,15 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     namedLeases: null,
     wakeUps,
     manifests,
-    prove: (nonce, about) => surroundings.prove(nonce, about),
-    proveForCommand: (nonce, about) => surroundings.proveForCommand(nonce, about),
+    assertInPlace: () => ledger.assertInPlace(),
+    prove(nonce, about) {
+      ledger.assertInPlace(); // A proof would make its folder anew.
+      return surroundings.prove(nonce, about);
+    },
+    proveForCommand(nonce, about) {
+      ledger.assertInPlace();
+      return surroundings.proveForCommand(nonce, about);
+    },
     async close(leavesGrants = false) {
       await manifests.close();
       ledger.close();

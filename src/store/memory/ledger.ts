@@ -82,6 +82,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
 
   return {
     url,
+    id: url,
     settings,
     callerRows: null,
     scripting: null,
@@ -104,6 +105,7 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
       return result;
     },
     async sync() {},
+    assertInPlace() {},
     held: (key, tokenHash) =>
       near([key]).grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null,
     records: {

@@ -1,4 +1,5 @@
 /** Opens `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
+import { lostStore } from "../../base/lost-store.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import { lifeOfProcess } from "../../platform/machine.js";
@@ -20,9 +21,11 @@ interface Shared {
 
 const shared = new Map<string, Shared>();
 
-export function openMemoryStore(url: string, stated: Partial<Settings>, clock: Clock): Store {
+export function openMemoryStore(url: string, stated: Partial<Settings>, clock: Clock, expectedId?: string): Store {
   let memory = shared.get(url);
+  if (expectedId !== undefined && expectedId !== url) throw lostStore(url, "replaced", expectedId, url);
   if (memory === undefined) {
+    if (expectedId !== undefined) throw lostStore(url, "missing", expectedId);
     const ledger = createMemoryLedger(url, firstSettings(stated), clock);
     memory = { ledger, alive: new Set(), listeners: createListeners(), users: 0 };
     shared.set(url, memory);
@@ -30,6 +33,10 @@ export function openMemoryStore(url: string, stated: Partial<Settings>, clock: C
   assertAgree(memory.ledger.settings, stated);
   memory.users += 1;
   return createLocalStore(memory.ledger, createSurroundings(url, memory));
+}
+
+export function identifyMemoryStore(url: string): string | null {
+  return shared.has(url) ? url : null;
 }
 
 /** A client that closes counts as dead from then on, as a process that ends does elsewhere. */

@@ -44,6 +44,7 @@ async function look(url: string, connection: Connection): Promise<Examination | 
     .map(([name]) => `${name} = off`);
   return {
     url,
+    id: storeId,
     reader: createReader(connection, storeId, settings, createSystemClock()),
     manifests: { list: (page) => listManifests(connection, storeId, page) },
     settings,

@@ -5,6 +5,9 @@
  * remembered and named in every call.
  */
 
+import { isHoldfastError } from "../../base/errors.js";
+import { lostStore } from "../../base/lost-store.js";
+import { withoutPassword } from "../../base/without-password.js";
 import type { Profile } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
@@ -29,10 +32,17 @@ export interface ToldStore {
   readonly profile_names: readonly Profile[];
 }
 
-export async function openPostgresStore(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store> {
+export async function openPostgresStore(
+  url: string,
+  stated: Partial<Settings>,
+  clock: Clock,
+  expectedId?: string,
+): Promise<Store> {
   const connection = connect(url);
   try {
     assertKnownVersion(await connection.ask<number>(() => call("version", {})), connection.where);
+    // mutant: postgres-expected: if (expectedId !== undefined) assertIs → if (expectedId === "") assertIs
+    if (expectedId !== undefined) assertIs(expectedId, await storeIdAt(connection), url);
     const told = await meet(connection, firstSettings(stated));
     const settings = settingsOf(told);
     assertAgree(settings, stated);
@@ -41,6 +51,29 @@ export async function openPostgresStore(url: string, stated: Partial<Settings>, 
     await connection.close();
     throw error;
   }
+}
+
+/** Returns the id of the store on a server, or null where no client has begun one. Changes nothing. */
+export async function identifyPostgresStore(url: string): Promise<string | null> {
+  const connection = connect(url);
+  try {
+    return await storeIdAt(connection);
+  } catch (error) {
+    if (isHoldfastError(error, "E_STORE_UNAVAILABLE") && error.details.reason === "no_store") return null;
+    throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function storeIdAt(connection: Connection): Promise<string | null> {
+  return (await connection.ask<{ readonly store_id: string | null }>(() => call("described", {}))).store_id;
+}
+
+function assertIs(expectedId: string, foundId: string | null, url: string): void {
+  if (foundId === expectedId) return;
+  const place = withoutPassword(url);
+  throw foundId === null ? lostStore(place, "emptied", expectedId) : lostStore(place, "replaced", expectedId, foundId);
 }
 
 export function settingsOf({ levels, profile_prefixes, profile_names }: Omit<ToldStore, "store_id">): Settings {
@@ -66,6 +99,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
   const manifests = createManifests(connection, storeId);
   return {
     url,
+    id: storeId,
     settings,
     abilities: { handsOver: false, commitsFree: false, clearsUnreadable: false, commandsInherit: false },
     locks: createLocks(connection, storeId, clock, manifests.settleLeft),
@@ -79,6 +113,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     namedLeases: createNamedLeases(connection, storeId, manifests.settleLeft),
     wakeUps,
     manifests,
+    assertInPlace() {},
     scripts: createScripts(connection, storeId, clock, manifests.settleLeft),
     prove(nonce) {
       nonces.add(nonce);

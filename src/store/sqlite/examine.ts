@@ -12,7 +12,7 @@ import type { Settings } from "../../lock/settings.js";
 import type { Examination } from "../contract.js";
 import { createReader } from "../local/local-store.js";
 import { Database } from "./connection/database.js";
-import { schemaOf } from "./connection/migrate.js";
+import { recorded, type StoreFacts, schemaOf } from "./connection/migrate.js";
 import { MIGRATIONS, type Migration, newestVersion } from "./connection/schema.js";
 import { createRecords } from "./records.js";
 import { Tables } from "./tables.js";
@@ -31,11 +31,12 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
   };
   try {
     database = new Database(copy ?? path);
-    const settings = settingsIn(database, path, newestVersion(migrations));
+    const { id, settings } = factsIn(database, path, newestVersion(migrations));
     const records = createRecords(database, new Tables(database));
     const check = database.prepare("PRAGMA quick_check(20)");
     return {
       url: `sqlite:${path}`,
+      id,
       reader: createReader({ records, settings }),
       manifests: { list: async (page) => records.manifests(page) },
       settings,
@@ -51,7 +52,7 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
   }
 }
 
-function settingsIn(database: Database, path: string, known: number): Settings {
+function factsIn(database: Database, path: string, known: number): StoreFacts {
   const version = schemaOf(database);
   if (version > known)
     throw new HoldfastError("E_FORMAT_UNSUPPORTED", `${path} has schema version ${version}, this is ${known}`);
@@ -60,9 +61,9 @@ function settingsIn(database: Database, path: string, known: number): Settings {
       reason: "outdated_schema",
       next: ["Open the store once, or run `holdfast migrate`: it is brought up to date."],
     });
-  const text = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];
-  if (typeof text !== "string") throw new HoldfastError("E_STORE_CORRUPT", `${path} has no settings`);
-  return JSON.parse(text) as Settings;
+  const [id, text] = [recorded(database, "store_id"), recorded(database, "settings")];
+  if (id === null || text === null) throw new HoldfastError("E_STORE_CORRUPT", `${path} has no id or no settings`);
+  return { id, settings: JSON.parse(text) as Settings };
 }
 
 /** The path of a copy in a folder of its own, or null when the database does not stand still. */

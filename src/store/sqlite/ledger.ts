@@ -14,6 +14,7 @@ import type { Clock } from "../../platform/clock.js";
 import { jittered } from "../../platform/jitter.js";
 import type { CallerRows, Ledger, LedgerRecords, Outcome, Scripting } from "../ledger.js";
 import type { Database } from "./connection/database.js";
+import type { Presence } from "./connection/presence.js";
 import { WalSync } from "./connection/wal-sync.js";
 import { createCallerRows } from "./dal/caller-rows.js";
 import type { GrantRows } from "./grants/grant-rows.js";
@@ -28,8 +29,18 @@ const TRIES = 30;
 const LONGEST_PAUSE_MS = 2;
 const GIVE_UP_AFTER_MS = 5_000;
 
+/** What is known of a store once it was opened. */
+export interface SqliteStoreFacts {
+  readonly url: string;
+  readonly id: string;
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly presence: Presence;
+}
+
 export class SqliteLedger implements Ledger {
   readonly url: string;
+  readonly id: string;
   readonly settings: Settings;
   readonly records: LedgerRecords;
   readonly callerRows: CallerRows;
@@ -38,6 +49,7 @@ export class SqliteLedger implements Ledger {
     look: async (body) => this.#steps.look(body),
   };
   readonly #database: Database;
+  readonly #presence: Presence;
   readonly #turnstile: Guard;
   readonly #steps: Steps;
   readonly #wal: WalSync;
@@ -45,16 +57,18 @@ export class SqliteLedger implements Ledger {
   #crowdedSteps = 0;
   #isClosed = false;
 
-  constructor(url: string, database: Database, turnstile: Guard, settings: Settings, clock: Clock) {
+  constructor({ url, id, settings, database, presence }: SqliteStoreFacts, turnstile: Guard, clock: Clock) {
     this.url = url;
+    this.id = id;
     this.settings = settings;
     this.#database = database;
+    this.#presence = presence;
     this.#turnstile = turnstile;
     this.#wal = new WalSync(database.path);
     const tables = new Tables(database);
     this.#grants = tables.grants;
-    this.#steps = new Steps(database, tables, clock);
-    this.records = createRecords(database, tables);
+    this.#steps = new Steps(database, tables, presence, clock);
+    this.records = createRecords(database, tables, presence);
     this.callerRows = createCallerRows(database, (trees, body) =>
       this.#inTurn(() => this.#steps.run(trees, body, true)),
     );
@@ -62,6 +76,10 @@ export class SqliteLedger implements Ledger {
 
   transact<T>(trees: readonly Key[], body: Body<T>, once = false): Promise<T> {
     return this.#inTurn(() => this.#steps.run(trees, body, once));
+  }
+
+  assertInPlace(): void {
+    this.#presence.assert();
   }
 
   sync(standStill: boolean): Promise<void> {
@@ -116,7 +134,16 @@ export class SqliteLedger implements Ledger {
     this.#isClosed = true;
     this.#turnstile.close();
     this.#wal.close();
-    this.#database.close();
+    this.#database.close(this.#isInPlace());
+  }
+
+  #isInPlace(): boolean {
+    try {
+      this.#presence.assert();
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
 

@@ -1,9 +1,13 @@
-/** Opens `sqlite:PATH`: one database file on a local disk, with its proofs of life in `alive/` beside it. */
-import { existsSync, mkdirSync } from "node:fs";
+/**
+ * Opens `sqlite:PATH`: one database file on a local disk, with its proofs of life in `alive/` beside it. A crash while a
+ * database is made leaves none or a whole one (make.ts). Tables that are added to a database of another program come in one
+ * transaction.
+ */
+import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { syncFolder } from "../../files/durable-file.js";
-import { enterAll } from "../../files/guard.js";
+import { enterAll, type Guard } from "../../files/guard.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
@@ -13,19 +17,28 @@ import { openProofFolder } from "../local/liveness-and-wake-ups.js";
 import { createLocalStore } from "../local/local-store.js";
 import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../local/one-machine.js";
 import { Database } from "./connection/database.js";
-import { migrate, settingsAsTheyAre } from "./connection/migrate.js";
+import { factsAsTheyAre, migrate, recorded, type StoreFacts } from "./connection/migrate.js";
+import { Presence } from "./connection/presence.js";
 import { MIGRATIONS, type Migration } from "./connection/schema.js";
 import { openTurnstile } from "./connection/turnstile.js";
+import { assertExpected, assertMeant } from "./identify.js";
 import { activeJobs } from "./jobs/active-jobs.js";
 import { SqliteLedger } from "./ledger.js";
+import { assertNeverUsed, makeDatabase, stateOf } from "./make.js";
 import { createRecords } from "./records.js";
 import { Tables } from "./tables.js";
+
+export interface SqliteOptions {
+  /** The store must be there already and have this id: otherwise it is lost, and nothing is created or changed. */
+  readonly expectedId?: string | undefined;
+  readonly migrations?: readonly Migration[];
+}
 
 export async function openSqliteStore(
   place: string,
   stated: Partial<Settings>,
   clock: Clock,
-  migrations: readonly Migration[] = MIGRATIONS,
+  { expectedId, migrations = MIGRATIONS }: SqliteOptions = {},
 ): Promise<Store> {
   if (place === "")
     throw new HoldfastError("E_CONFIG", "sqlite: needs a path", {
@@ -33,52 +46,75 @@ export async function openSqliteStore(
       next: ["Write sqlite:PATH."],
     });
   const path = resolve(place);
-  prepareFolder(dirname(path), !existsSync(path));
+  const url = `sqlite:${path}`;
+  if (expectedId !== undefined && !isInUse(path)) assertExpected(path, expectedId);
+  else if (expectedId === undefined && stateOf(path) === "empty") assertNeverUsed(path);
+  prepareFolder(dirname(path), stateOf(path) === "missing");
 
-  const turnstile = openTurnstile(`${path}-turn`);
-  let database: Database | null = null;
+  const isMeant = (database: Database): void => {
+    if (expectedId !== undefined) assertMeant(database, expectedId);
+  };
+  let opened: Opened | null = null;
+  let turnstile: Guard | null = null;
   try {
-    // mutant: open-in-turn: isInUse(path) ? new Database(path) : null → null
-    database = isInUse(path) ? new Database(path) : null;
-    let settings = database === null ? null : settingsHere(database, stated, clock(), migrations);
-    if (database === null || settings === null) {
+    // mutant: open-in-turn: isInUse(path) ? openHere(path, isMeant) : null → null
+    opened = isInUse(path) ? openHere(path, isMeant) : null;
+    turnstile = openTurnstile(`${path}-turn`);
+    let facts = opened === null ? null : factsHere(opened.database, stated, clock(), migrations);
+    if (opened === null || facts === null) {
       await enterAll([turnstile], path);
-      const isNew = !existsSync(path);
-      database ??= new Database(path);
-      settings = setUp(database, stated, clock(), migrations);
-      if (isNew) syncFolder(dirname(path));
+      const prepare = (database: Database): StoreFacts => setUp(database, stated, clock(), migrations);
+      if (stateOf(path) !== "there") {
+        if (expectedId !== undefined) assertExpected(path, expectedId);
+        makeDatabase(path, prepare);
+      }
+      opened ??= openHere(path, isMeant);
+      facts = prepare(opened.database);
       turnstile.leave();
     }
+    const { database, presence } = opened;
+    presence.assert();
     database.opened();
-    const ledger = new SqliteLedger(`sqlite:${path}`, database, turnstile, settings, clock);
+    const ledger = new SqliteLedger({ url, ...facts, database, presence }, turnstile, clock);
     const proofs = join(dirname(path), "alive");
-    return createLocalStore(ledger, openProofFolder(proofs, settings, activeJobs(database, clock)));
+    return createLocalStore(ledger, openProofFolder(proofs, facts.settings, activeJobs(database, clock)));
   } catch (error) {
-    database?.close();
-    turnstile.close(); // And so leaves it. Whoever beats for a lease tries again and again.
+    opened?.database.close();
+    turnstile?.close(); // And so leaves it. A renewer tries to open the store again and again.
     throw error;
   }
 }
 
-/** False where nobody has it open, or it is being made, or somebody has taken it away. */
+interface Opened {
+  readonly database: Database;
+  readonly presence: Presence;
+}
+
+/** The file is looked at before and, by the caller, after it was opened: so it is the one that is open. */
+function openHere(path: string, isMeant: (database: Database) => void): Opened {
+  const presence = new Presence(path);
+  return { presence, database: new Database(path, { isMeant }) };
+}
+
+/** False where no process has it open, or it is being made, or it was taken away or emptied. */
 function isInUse(path: string): boolean {
-  return existsSync(path) && existsSync(`${path}-wal`);
+  return stateOf(path) === "there" && stateOf(`${path}-wal`) !== "missing";
 }
 
 /**
- * A database that needs nothing done to it is opened by reading alone: whoever was stopped inside the turnstile, while it
- * opened the same file, keeps nobody from that. Null where there is something to do. `E_CONFIG`
+ * A database that needs nothing done to it is opened by reading alone: a process that was stopped inside the turnstile,
+ * while it opened the same file, keeps no other from that. Null where there is something to do. `E_CONFIG`
  */
-function settingsHere(
+function factsHere(
   database: Database,
   stated: Partial<Settings>,
   now: Instant,
   migrations: readonly Migration[],
-): Settings | null {
+): StoreFacts | null {
   return database.readAtOnce(() => {
-    const settings = settingsAsTheyAre(database, stated, migrations);
-    const machine = settings === null ? null : machineOf(database);
-    return machine === null || isOtherMachine(machine, now) ? null : settings;
+    const facts = factsAsTheyAre(database, stated, migrations);
+    const machine = facts === null ? null : machineOf(database);
+    return machine === null || isOtherMachine(machine, now) ? null : facts;
   });
 }
 
@@ -88,20 +124,20 @@ function setUp(
   stated: Partial<Settings>,
   now: Instant,
   migrations: readonly Migration[],
-): Settings {
-  const settings = migrate(database, stated, migrations);
-  const recorded = machineOf(database);
-  if (recorded !== null && !isOtherMachine(recorded, now)) return settings;
-  if (recorded !== null)
+): StoreFacts {
+  const facts = migrate(database, stated, migrations);
+  const known = machineOf(database);
+  if (known !== null && !isOtherMachine(known, now)) return facts;
+  if (known !== null)
     assertNothingForeign(createRecords(database, new Tables(database)), now, `sqlite:${database.path}`);
   const machine = JSON.stringify(machineRecord(now));
   database.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('machine', ?)").get(machine);
-  return settings;
+  return facts;
 }
 
 function machineOf(database: Database): MachineRecord | null {
-  const text = database.prepare("SELECT value FROM settings WHERE name = 'machine'").get()?.[0];
-  return typeof text === "string" ? (JSON.parse(text) as MachineRecord) : null;
+  const text = recorded(database, "machine");
+  return text === null ? null : (JSON.parse(text) as MachineRecord);
 }
 
 function prepareFolder(folder: string, isNew: boolean): void {

@@ -14,7 +14,7 @@ import { durabilityOf } from "../durability.js";
 import type { Changes, LedgerView, Outcome, ScriptStep } from "../ledger.js";
 import { runAtOnce } from "../run-at-once.js";
 import type { Database } from "./connection/database.js";
-import { Presence } from "./connection/presence.js";
+import type { Presence } from "./connection/presence.js";
 import { runOwn } from "./dal/caller-rows.js";
 import { OutOfNumbers } from "./grants/fences.js";
 import { noteAdded, noteDropped, type Tree } from "./grants/tree.js";
@@ -30,11 +30,11 @@ export class Steps {
   readonly #clock: Clock;
   readonly #presence: Presence;
 
-  constructor(database: Database, tables: Tables, clock: Clock) {
+  constructor(database: Database, tables: Tables, presence: Presence, clock: Clock) {
     this.#database = database;
-    this.#presence = new Presence(database.path);
+    this.#presence = presence;
     this.#tables = tables;
-    this.#view = new StepView(tables);
+    this.#view = new StepView(tables, presence);
     this.#clock = clock;
   }
 
@@ -55,7 +55,7 @@ export class Steps {
   #step<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
     if (!this.#database.tryBegin()) return "busy";
     try {
-      this.#presence.assert();
+      this.#presence.assertLately();
       this.#tables.trees.begin();
       const outcome = body(this.#view.at(this.#clock(), trees));
       const { changes } = outcome;
@@ -86,7 +86,7 @@ export class Steps {
   }
 
   look<T>(body: (step: Pick<ScriptStep, "now" | "rows">) => T): T {
-    this.#presence.assert();
+    this.#presence.assertLately();
     const rows = (sql: string, values: readonly unknown[]) => this.#database.statement(sql).all(values);
     return this.#database.readAtOnce(() => body({ now: this.#clock(), rows }));
   }

@@ -76,13 +76,22 @@ export class FileTree {
   /** There is no tree.json yet. */
   #isNew = false;
 
-  constructor(name: Key, folder: string, decisions: Decisions, manifests: ManifestFiles, floor: FenceFloor) {
+  /** `beforeMaking` throws when no folder may be made, because the store is not there any more. */
+  constructor(
+    name: Key,
+    folder: string,
+    decisions: Decisions,
+    manifests: ManifestFiles,
+    floor: FenceFloor,
+    beforeMaking: () => void,
+  ) {
     this.name = name;
     this.#manifests = manifests;
     this.#publishing = join(folder, "publishing");
     this.#nodes = new NodeFiles(folder, name);
     this.#decisions = decisions;
     this.#floor = floor;
+    beforeMaking();
     try {
       mkdirSync(folder, { recursive: true });
     } catch (error) {
@@ -90,7 +99,7 @@ export class FileTree {
     }
     const record = join(folder, "tree.json");
     this.#names = new FolderNames(folder);
-    this.guard = openGuard(join(folder, "guard"), { writtenInside: record, names: this.#names });
+    this.guard = openGuard(join(folder, "guard"), { writtenInside: record, names: this.#names, beforeMaking });
     this.#file = new BlockFile(record, this.#names, TREE_CODEC);
     this.#line = new LineFile(join(folder, "line.jsonl"), name, this.#names);
     this.#fence = new BlockFile(join(folder, "fence.json"));

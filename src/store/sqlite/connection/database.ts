@@ -1,5 +1,11 @@
-/** One connection to the database: its pragmas, its transactions, and the way in which it waits for other connections. */
+/**
+ * One connection to the database: its pragmas, its transactions, and the way in which it waits for other connections.
+ *
+ * Opening creates no file unless it is told to: a database file that is there has had its tables from its first moment on
+ * (make.ts).
+ */
 import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../../base/errors.js";
 import type { SqlRow } from "../../contract.js";
 import { codedError, isBusy } from "./error-codes.js";
@@ -12,6 +18,15 @@ interface Driver {
   exec(sql: string): void;
   prepare(sql: string): DriverStatement;
   close(): void;
+}
+
+type DriverClass = new (path: string, options: { timeout: number; readOnly?: boolean }) => Driver;
+
+export interface DatabaseOptions {
+  /** Makes the file when there is none. */
+  readonly creates?: boolean;
+  /** Called before anything is changed: throws when this is not the database that was meant. */
+  readonly isMeant?: (database: Database) => void;
 }
 
 /** Asked about each action and table of a statement when it is prepared; anything but 0 refuses the statement. */
@@ -40,18 +55,13 @@ export class Database {
   #allows: Authorizer | null = null;
 
   /** Pragmas are set explicitly, since their defaults differ between builds. */
-  constructor(path: string) {
+  constructor(path: string, { creates = false, isMeant }: DatabaseOptions = {}) {
     this.path = path;
-    const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
-      DatabaseSync: new (path: string, options: { timeout: number }) => Driver;
-    };
-    try {
-      this.#driver = new DatabaseSync(path, { timeout: OPEN_WAIT_MS });
-    } catch (error) {
-      throw codedError(error, path);
-    }
+    const where = creates ? path : existing(path);
+    this.#driver = orCoded(path, () => new (driverOf())(where, { timeout: OPEN_WAIT_MS }));
     try {
       assertVersion(String(this.prepare("SELECT sqlite_version()").get()?.[0]));
+      isMeant?.(this);
       this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
       this.exec("PRAGMA journal_mode = WAL");
       this.syncCommits(true);
@@ -71,19 +81,11 @@ export class Database {
   }
 
   prepare(sql: string): Statement {
-    try {
-      return new Statement(this.#driver.prepare(sql), this.path);
-    } catch (error) {
-      throw codedError(error, this.path);
-    }
+    return orCoded(this.path, () => new Statement(this.#driver.prepare(sql), this.path));
   }
 
   exec(sql: string): void {
-    try {
-      this.#driver.exec(sql);
-    } catch (error) {
-      throw codedError(error, this.path);
-    }
+    orCoded(this.path, () => this.#driver.exec(sql));
   }
 
   /** Ends the opening, in which this connection waits for others and syncs every commit. */
@@ -208,15 +210,48 @@ export class Database {
 
   /**
    * The driver keeps a connection until its statements are collected as garbage, and so nobody would be the last one, who
-   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy.
+   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy. A file that was
+   * emptied is left as it is: with parts of the WAL in it, it would pass for a database.
    */
-  close(): void {
+  close(isInPlace = true): void {
     try {
-      this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      // mutant: sqlite-emptied-closed: if (isInPlace) this.exec → this.exec
+      if (isInPlace) this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // The WAL stays, and is as good.
     }
     this.#driver.close();
+  }
+}
+
+/** The URI under which SQLite opens a file and creates none. */
+function existing(path: string, how = "mode=rw"): string {
+  return `${pathToFileURL(path).href}?${how}`;
+}
+
+/**
+ * Runs `action` on a connection that changes nothing, also not the kind of the database's journal. `isStill`: the database
+ * has no WAL, so the file alone is read, and none is made beside it.
+ */
+export function withReading<T>(path: string, isStill: boolean, action: (from: Pick<Database, "prepare">) => T): T {
+  const where = existing(path, isStill ? "mode=ro&immutable=1" : "mode=ro");
+  const driver = orCoded(path, () => new (driverOf())(where, { timeout: READ_WAIT_MS, readOnly: true }));
+  try {
+    return action({ prepare: (sql) => orCoded(path, () => new Statement(driver.prepare(sql), path)) });
+  } finally {
+    driver.close();
+  }
+}
+
+function driverOf(): DriverClass {
+  return (createRequire(import.meta.url)("@photostructure/sqlite") as { DatabaseSync: DriverClass }).DatabaseSync;
+}
+
+function orCoded<T>(path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw codedError(error, path);
   }
 }
 

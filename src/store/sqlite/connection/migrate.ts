@@ -1,23 +1,29 @@
 /**
- * Brings a database up to the current schema, once, under its own write lock, and records the settings that all users
- * must agree on.
+ * Brings a database up to the current schema, once, under its own write lock, and records its id and the settings that
+ * all users must agree on.
  */
-
+import { randomUUID } from "node:crypto";
 import { HoldfastError } from "../../../base/errors.js";
 import { assertAgree, type Settings } from "../../../lock/settings.js";
 import { firstSettings } from "../../first-settings.js";
 import type { Database } from "./database.js";
 import { type Migration, missingMigrations, newestVersion } from "./schema.js";
 
+/** What a database has on record about itself. */
+export interface StoreFacts {
+  readonly id: string;
+  readonly settings: Settings;
+}
+
 /** Call it inside the turnstile. `E_FORMAT_UNSUPPORTED` for a newer schema, `E_CONFIG` when settings disagree. */
-export function migrate(database: Database, stated: Partial<Settings>, migrations: readonly Migration[]): Settings {
+export function migrate(database: Database, stated: Partial<Settings>, migrations: readonly Migration[]): StoreFacts {
   if (!database.tryBegin())
     throw new HoldfastError("E_STORE_UNAVAILABLE", `${database.path} is locked by another writer`, { reason: "busy" });
   try {
     runMissing(database, migrations);
-    const settings = agreeOnSettings(database, stated);
+    const facts = agreeOn(database, stated);
     database.commit();
-    return settings;
+    return facts;
   } catch (error) {
     database.rollBack();
     throw error;
@@ -48,30 +54,37 @@ export function knownVersion(database: Database, migrations: readonly Migration[
 }
 
 /** What is on record in a database that has the newest schema, or null where `migrate` has something to do. `E_CONFIG` */
-export function settingsAsTheyAre(
+export function factsAsTheyAre(
   database: Database,
   stated: Partial<Settings>,
   migrations: readonly Migration[],
-): Settings | null {
-  return schemaOf(database) === newestVersion(migrations) ? recordedSettings(database, stated) : null;
+): StoreFacts | null {
+  return schemaOf(database) === newestVersion(migrations) ? recordedFacts(database, stated) : null;
 }
 
 export function schemaOf(database: Database): number {
   return Number(database.prepare("PRAGMA user_version").get()?.[0]);
 }
 
-function recordedSettings(database: Database, stated: Partial<Settings>): Settings | null {
-  const recorded = database.prepare("SELECT value FROM settings WHERE name = 'settings'").get()?.[0];
-  if (typeof recorded !== "string") return null;
-  const settings = JSON.parse(recorded) as Settings;
-  assertAgree(settings, stated);
-  return settings;
+export function recorded(database: Pick<Database, "prepare">, name: string): string | null {
+  const value = database.prepare("SELECT value FROM settings WHERE name = ?").get(name)?.[0];
+  return typeof value === "string" ? value : null;
 }
 
-function agreeOnSettings(database: Database, stated: Partial<Settings>): Settings {
-  const recorded = recordedSettings(database, stated);
-  if (recorded !== null) return recorded;
-  const settings = firstSettings(stated);
-  database.prepare("INSERT INTO settings (name, value) VALUES ('settings', ?)").get(JSON.stringify(settings));
-  return settings;
+function recordedFacts(database: Database, stated: Partial<Settings>): StoreFacts | null {
+  const [id, text] = [recorded(database, "store_id"), recorded(database, "settings")];
+  if (id === null || text === null) return null;
+  const settings = JSON.parse(text) as Settings;
+  assertAgree(settings, stated);
+  return { id, settings };
+}
+
+function agreeOn(database: Database, stated: Partial<Settings>): StoreFacts {
+  const known = recordedFacts(database, stated);
+  if (known !== null) return known;
+  const facts = { id: randomUUID(), settings: firstSettings(stated) };
+  const insert = database.prepare("INSERT INTO settings (name, value) VALUES (?, ?)");
+  insert.get("store_id", facts.id);
+  insert.get("settings", JSON.stringify(facts.settings));
+  return facts;
 }

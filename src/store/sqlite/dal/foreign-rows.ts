@@ -33,7 +33,7 @@ export function openForeignRows(place: string): ForeignRows {
   const path = resolvePath(place);
   assertLocalFileSystem(dirname(path));
   const isNew = !existsSync(path);
-  const database = new Database(path);
+  const database = new Database(path, { creates: true });
   database.exec(
     `CREATE TABLE IF NOT EXISTS ${MARKS} (resource TEXT PRIMARY KEY, fencing_token INTEGER NOT NULL) WITHOUT ROWID`,
   );

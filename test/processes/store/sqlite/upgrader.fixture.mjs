@@ -16,7 +16,7 @@ const migrations = JSON.parse(text).map(({ version, about, sql }) => ({
 
 process.stdout.write("ready\n");
 await once(process.stdin, "data");
-const store = await openSqliteStore(path, {}, createSystemClock(), migrations);
+const store = await openSqliteStore(path, {}, createSystemClock(), { migrations });
 process.stdout.write("open\n");
 await store.close();
 process.stdin.destroy();

@@ -60,13 +60,14 @@ export class Holdfast {
   readonly #identity: Identity;
   readonly #home: LeaseHome;
   readonly #place: TakingPlace;
-  readonly #holdings = new Holdings();
+  readonly #holdings: Holdings;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
 
   /** @internal Use `openHoldfast`. */
   constructor(facts: WorkplaceFacts) {
     this.#facts = facts;
+    this.#holdings = new Holdings(() => facts.store.assertInPlace());
     this.owner = facts.owner;
     this.audit = createAuditTrail(facts.store);
     setMaxListeners(0, this.#closing.signal); // As many as wait; Node warns of a leak from the eleventh on.
@@ -279,6 +280,7 @@ export class Holdfast {
   async #letGo(): Promise<void> {
     const isAllGivenBack = await this.#holdings.giveBack();
     await this.#facts.heart.close();
+    this.#holdings.close();
     this.#home.looks.close();
     // What stays is renewed no more: its holder is told when it ends.
     // mutant: closed-endings: if (isAllGivenBack) this.#home.endings.close(); → this.#home.endings.close();

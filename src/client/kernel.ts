@@ -25,6 +25,7 @@ import type { BorrowedLease } from "./lease/borrowed-lease.js";
 import { findHeld, grantPages } from "./lease/held-tokens.js";
 import type { Lease } from "./lease/lease.js";
 import type { LeaseHome } from "./lease/lease-context.js";
+import type { HeldInStore } from "./lease/store-watch.js";
 
 export type {
   AcquireRequest,
@@ -85,6 +86,8 @@ export interface Kernel {
   commitFree<T>(resources: readonly Key[], write: () => T): Promise<T>;
   /** Puts on record that the requester was refused something before it asked for any lock. */
   refuse(resource: Key, reasons: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Tells of the loss of the store, within a second, what is held in it beside leases. Dispose when it is over. */
+  whileHeld(held: HeldInStore): Disposable;
   /** Keeps the record of what is published. */
   readonly manifests: Manifests;
   /** Runs scripts; null where the store has no tables for jobs. */
@@ -124,6 +127,7 @@ export function createKernel(home: LeaseHome): Kernel {
       fence.commit(grants, write, note === undefined ? undefined : { ...note, party: home.party }),
     commitFree: (resources, write) => fence.commitFree(resources, write),
     refuse: (resource, reasons) => locks.refuse(resource, home.party, reasons),
+    whileHeld: (held) => home.holdings.bind(held),
     manifests: store.manifests,
     scripts: store.scripts,
     transactions: store.transactions,

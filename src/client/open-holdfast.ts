@@ -79,7 +79,7 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
     store,
     owner,
     clock,
-    heart: staysInProcess ? loopHeart : createThreadHeart(store.url, clock, rhythm, loopHeart),
+    heart: staysInProcess ? loopHeart : createThreadHeart(store, clock, rhythm, loopHeart),
     ttl,
     wait,
     env: process.env,

@@ -3,6 +3,7 @@
  * leases whose grants may still be in the store.
  */
 import type { Lease } from "./lease.js";
+import { type HeldInStore, StoreWatch } from "./store-watch.js";
 
 export class Holdings {
   /** In the order taken: given back in the reverse. */
@@ -10,13 +11,31 @@ export class Holdings {
   /** First grants of leases that were lost and not released: some of it may be in the store still. */
   readonly #adrift = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #watch: StoreWatch;
+
+  constructor(assertInPlace: () => void) {
+    this.#watch = new StoreWatch(assertInPlace);
+  }
 
   hold(lease: Lease): void {
     this.#held.add(lease);
+    this.#watch.add(lease);
   }
 
   letGo(lease: Lease): void {
     this.#held.delete(lease);
+    this.#watch.delete(lease);
+  }
+
+  /** Something else than a lease that is lost with the store. Dispose when it is over. */
+  bind(held: HeldInStore): Disposable {
+    this.#watch.add(held);
+    return { [Symbol.dispose]: () => this.#watch.delete(held) };
+  }
+
+  /** Leaves no timer behind. */
+  close(): void {
+    this.#watch.close();
   }
 
   drift(lockId: string): void {

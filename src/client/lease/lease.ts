@@ -14,6 +14,7 @@
 
 import type { Duration } from "../../base/duration.js";
 import { type HoldfastError, invalidArgument, isHoldfastError } from "../../base/errors.js";
+import { isLostStore } from "../../base/lost-store.js";
 import { type Grant, type GrantRecord, toRecord } from "../../lock/grant.js";
 import type { Mode } from "../../lock/mode.js";
 import type { GrantRef, Presented, Sql } from "../../store/contract.js";
@@ -277,6 +278,11 @@ export class Lease {
     else await this.release().catch(() => undefined);
   }
 
+  /** @internal The store is not in its place any more. */
+  onStoreLost(error: HoldfastError): void {
+    this.#lose(error);
+  }
+
   /** @internal What this lease shows of itself with a request of its family. */
   get presented(): readonly Presented[] {
     return [...this.#refs(), ...presentedBy(this.#within)];
@@ -332,12 +338,15 @@ export class Lease {
     this.#drift(notHeld(`${this.keys.join(", ")} was being released`, {}, error));
   }
 
-  /** Nobody renews it any more, and some of it may be in the store. What is detached outlives this process anyway. */
+  /**
+   * It is renewed no more, and some of it may be in the store, unless that is lost. What is detached outlives this process
+   * anyway.
+   */
   #drift(error: HoldfastError): void {
     this.#state = "lost";
     this.#lostBy = error;
-    // mutant: close-unproven: if (!this.#detached) this.#home.holdings.drift(this.#first.lockId); →
-    if (!this.#detached) this.#home.holdings.drift(this.#first.lockId);
+    // mutant: close-unproven: if (!this.#detached && !isLostStore(error)) this.#home.holdings.drift(this.#first.lockId); →
+    if (!this.#detached && !isLostStore(error)) this.#home.holdings.drift(this.#first.lockId);
     this.#controller?.abort(error);
     tell("lost", () => ({ resources: this.keys, owner: this.#home.party.owner, code: error.code }));
   }

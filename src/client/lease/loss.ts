@@ -1,11 +1,12 @@
 /** Recognizes and makes the errors that mean that a lease is over. */
 import { HoldfastError } from "../../base/errors.js";
+import { isLostStore } from "../../base/lost-store.js";
 
 const LOSS = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
 
-/** Whether the store says that what was held is held no more. */
+/** Whether the store says that what was held is held no more, or is lost itself. */
 export function isLoss(error: unknown): error is HoldfastError {
-  return error instanceof HoldfastError && LOSS.has(error.code);
+  return error instanceof HoldfastError && (LOSS.has(error.code) || isLostStore(error));
 }
 
 export function ranOut(keys: readonly string[], fencingToken: number): HoldfastError {

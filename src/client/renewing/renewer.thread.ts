@@ -12,7 +12,7 @@ import { BeatTable, fromText, KEPT, type Slot } from "./heartbeat-table.js";
 import { beatEveryMs, maxStallOf, renewTo } from "./renewer.js";
 import type { HeartMessage, HeartOrder, HeartThreadSetup, LongText } from "./thread-renewer.js";
 
-let { storeUrl, memory, rhythm } = workerData as HeartThreadSetup;
+let { storeUrl, storeId, memory, rhythm } = workerData as HeartThreadSetup;
 let table = new BeatTable(memory);
 const clock = createSystemClock();
 const suspect = new Set<string>();
@@ -86,9 +86,10 @@ function grantsIn(slot: Slot): GrantRef[] | null {
   return text === undefined || !isStill(slot) ? null : fromText(text);
 }
 
-/** One that could not be opened is tried again with the next beat. */
+/** One that could not be opened is tried again with the next beat. A lost one is not made anew. */
 async function openedStore(): Promise<Store> {
-  store ??= openStore(storeUrl, {}, clock);
+  // mutant: renewer-expects: openStore(storeUrl, {}, clock, storeId); → openStore(storeUrl, {}, clock, storeId.slice(99) || undefined);
+  store ??= openStore(storeUrl, {}, clock, storeId);
   try {
     return await store;
   } catch (error) {
@@ -118,7 +119,7 @@ function run(everyMs: number): void {
 
 /** Takes up the work of another heart. */
 function serve(setup: HeartThreadSetup): void {
-  ({ storeUrl, memory, rhythm } = setup);
+  ({ storeUrl, storeId, memory, rhythm } = setup);
   table = new BeatTable(memory);
 }
 

@@ -7,6 +7,7 @@ import { Worker } from "node:worker_threads";
 import type { ErrorCode } from "../../base/errors.js";
 import { HoldfastError } from "../../base/errors.js";
 import type { Clock } from "../../platform/clock.js";
+import type { Store } from "../../store/contract.js";
 import { BeatTable, SLOT_TEXT_BYTES, SLOTS, type Slot, toText } from "./heartbeat-table.js";
 import { type Beating, type Heart, lookEveryMs, type Pulse, type Rhythm, showEveryMs } from "./renewer.js";
 
@@ -15,6 +16,8 @@ const IDLE_AFTER_MS = 5_000;
 
 export interface HeartThreadSetup {
   readonly storeUrl: string;
+  /** The thread opens this store, or none. */
+  readonly storeId: string;
   readonly memory: SharedArrayBuffer;
   readonly rhythm: Rhythm;
 }
@@ -45,7 +48,12 @@ export interface LongText {
   readonly text: string;
 }
 
-export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm, overflow: Heart): Heart {
+export function createThreadHeart(
+  { url: storeUrl, id: storeId }: Pick<Store, "url" | "id">,
+  clock: Clock,
+  rhythm: Rhythm,
+  overflow: Heart,
+): Heart {
   const table = new BeatTable();
   const kept: (Kept | undefined)[] = [];
   const freeSlots: number[] = Array.from({ length: SLOTS }, (_, at) => SLOTS - 1 - at);
@@ -60,7 +68,7 @@ export function createThreadHeart(storeUrl: string, clock: Clock, rhythm: Rhythm
   const order = (what: HeartOrder): void => worker?.postMessage(what);
   const start = (): void => {
     if (worker === undefined) {
-      const workerData: HeartThreadSetup = { storeUrl, memory: table.memory, rhythm };
+      const workerData: HeartThreadSetup = { storeUrl, storeId, memory: table.memory, rhythm };
       worker = idle.pop();
       if (worker !== undefined) order(workerData);
       else

@@ -66,9 +66,13 @@ export class RunInHand {
     if (this.#group !== undefined) this.#hands.keeper.keep(this.#group, this.#leftMs);
   }
 
-  /** It was not heard of in time, or lost a lock. */
-  lose(): void {
-    this.#endUnlessOver(this.#loss());
+  /** It was not heard of in time, or lost a lock, or the store is lost. */
+  lose(reason = this.#loss()): void {
+    this.#endUnlessOver(reason);
+  }
+
+  onStoreLost(error: HoldfastError): void {
+    this.lose(error);
   }
 
   #loss(): HoldfastError {

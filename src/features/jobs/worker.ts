@@ -107,7 +107,10 @@ export function startWorker(
         for (const run of taken?.runs ?? []) {
           const each = new RunInHand(run, kinds.get(run.job.kind), askedAt, hands);
           inHand.add(each);
+          // mutant: job-store-lost: kernel.whileHeld(each); → kernel.whileHeld({ onStoreLost: () => undefined });
+          const held = kernel.whileHeld(each);
           void each.over.then(() => {
+            held[Symbol.dispose]();
             inHand.delete(each);
             if (isWoken) wake();
           });

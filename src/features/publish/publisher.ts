@@ -3,15 +3,14 @@
  * of the publish.
  */
 
-import { invalidArgument, isHoldfastError } from "../../base/errors.js";
+import { invalidArgument } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { type GrantRef, kernelOf, type Manifests, type Party } from "../../client/kernel.js";
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Lease } from "../../client/lease/lease.js";
+import { isLoss } from "../../client/lease/loss.js";
 import type { Key } from "../../lock/key.js";
 import type { PublishOptions } from "./options.js";
-
-const LOSS: ReadonlySet<string> = new Set(["E_LOCK_EXPIRED", "E_FENCING_MISMATCH", "E_LOCK_NOT_HELD"]);
 
 export interface KeyToTake {
   readonly holdfast: Holdfast;
@@ -86,7 +85,7 @@ function handOf(lease: Lease | BorrowedLease, { key, signal }: PublishOptions): 
         await lease.through(() => kernel.commit([grant()], () => undefined));
         return error;
       } catch (loss) {
-        return isHoldfastError(loss) && LOSS.has(loss.code) ? loss : error;
+        return isLoss(loss) ? loss : error;
       }
     },
   };

@@ -26,6 +26,7 @@ import { constants } from "node:os";
 import { ERRORS, HoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import type { Lease } from "../../client/lease/lease.js";
+import { isLoss } from "../../client/lease/loss.js";
 import { marginMs } from "../../client/lease/trust.js";
 import { type HoldfastOptions, openForCommand } from "../../client/open-holdfast.js";
 import type { AcquireOptions } from "../../client/options.js";
@@ -150,8 +151,8 @@ async function commandUnder(
 async function finish({ end, grants, lost, isGone }: Course, lease: Lease): Promise<RunOutcome> {
   if (!isGone) return outcomeOf(end, grants, lost, "a process that left the group could not be found and still runs");
   const failure = await giveBack(lease);
-  const isLoss = failure !== null && (failure.code === "E_LOCK_NOT_HELD" || failure.code === "E_LOCK_EXPIRED");
-  return outcomeOf(end, grants, isLoss ? (lost ?? failure) : lost, isLoss ? null : (failure?.message ?? null));
+  const isOver: boolean = isLoss(failure);
+  return outcomeOf(end, grants, isOver ? (lost ?? failure) : lost, isOver ? null : (failure?.message ?? null));
 }
 
 /** Until nothing of the run is left. False when somebody is who cannot be found. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, vi } from "vitest";
 import { createThreadHeart } from "../../../dist/client/renewing/thread-renewer.js";
+import { identifyStore } from "../../../dist/store/open.js";
 import { openHoldfast } from "../../../src/index.js";
 import { createSystemClock } from "../../../src/platform/clock.js";
 import { tryLockExclusive } from "../../../src/platform/kernel-lock.js";
@@ -114,7 +115,12 @@ describe("a heart thread", () => {
     // However long the pauses take, nothing was let go for long.
     const { bootMs } = clock();
     const still = () => ({ ...clock(), bootMs });
-    const heart = createThreadHeart("memory:heart", still, { heartbeatMs: 10_000, maxStallMs: null }, NO_OTHER_HEART);
+    const heart = createThreadHeart(
+      { url: "memory:heart", id: "memory:heart" },
+      still,
+      { heartbeatMs: 10_000, maxStallMs: null },
+      NO_OTHER_HEART,
+    );
     const hold = (): void => {
       const onLost = () => undefined;
       heart.keep({ grants: [], leaseMs: 30_000, renewToMs: 30_000, since: bootMs, onLost, onSuspect: onLost }).stop();
@@ -133,7 +139,12 @@ describe("a heart thread", () => {
 
   it("LOCK-5: looks as often as the shortest lease needs it, also when one becomes shorter", async () => {
     const said = vi.spyOn(Worker.prototype, "postMessage");
-    const heart = createThreadHeart("memory:heart", clock, { heartbeatMs: 10_000, maxStallMs: null }, NO_OTHER_HEART);
+    const heart = createThreadHeart(
+      { url: "memory:heart", id: "memory:heart" },
+      clock,
+      { heartbeatMs: 10_000, maxStallMs: null },
+      NO_OTHER_HEART,
+    );
     const keep = (leaseMs: number) => {
       const onLost = () => undefined;
       const since = clock().bootMs;
@@ -158,8 +169,9 @@ describe("a heart thread", () => {
 /** Grants in two trees, of which somebody keeps the guard of one. */
 async function stuckInOneTree() {
   const root = mkdtempSync(join(tmpdir(), "holdfast-heart-"));
-  const store = `file:${root}`;
-  const holdfast = await openHoldfast({ store, owner: "agent:a" });
+  const url = `file:${root}`;
+  const holdfast = await openHoldfast({ store: url, owner: "agent:a" });
+  const store = { url, id: (await identifyStore(url)) ?? "" };
   const stuck = (await holdfast.acquire("stuck")).refs;
   const well = (await holdfast.acquire("well")).refs;
   const guard = openSync(join(root, "locks", "stuck", "guard"), "r+");

@@ -11,6 +11,7 @@ import { kernelOf } from "../../../client/kernel.js";
 import type { BorrowedLease } from "../../../client/lease/borrowed-lease.js";
 import type { DetachedLease } from "../../../client/lease/detached-lease.js";
 import type { Lease } from "../../../client/lease/lease.js";
+import { isLoss } from "../../../client/lease/loss.js";
 import type { LastingRecord } from "../../../client/reading/lock-status.js";
 
 /** What was taken together, under one token. */
@@ -30,7 +31,6 @@ export interface Loss {
 
 /** What was renewed so short a time ago is not renewed again: calls come in bursts. */
 const FRESH_MS = 1_000;
-const LOSS = new Set(["E_LOCK_EXPIRED", "E_LOCK_NOT_HELD", "E_FENCING_MISMATCH"]);
 
 export class Holdings {
   readonly #holdfast: Holdfast;
@@ -226,8 +226,4 @@ export class Holdings {
   #nowMs(): number {
     return kernelOf(this.#holdfast).clock().bootMs;
   }
-}
-
-function isLoss(error: unknown): error is HoldfastError {
-  return error instanceof HoldfastError && LOSS.has(error.code);
 }

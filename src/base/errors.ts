@@ -137,6 +137,12 @@ export const ERRORS = {
     next: "Use the recorded configuration, or change it for everybody.",
     reasons: {
       no_workspace: "The call needs a workspace, and there is none.",
+      no_main_worktree: "The repository of a linked worktree cannot be found, so its workspace cannot either.",
+      nested_workspace: "The workspace lies inside another one.",
+      untrusted_workspace: "Another user made the workspace, in a folder that everyone may write.",
+      other_store: "A store is named that is not the one on record for the workspace.",
+      other_workspace: "The key names a file of another workspace.",
+      relative_path: "A variable of the environment has a relative path.",
       no_store: "There is no store at the place that the configuration names.",
       not_installed: "Something that the command needs is missing: git, its repository, or the hooks of an agent tool.",
       invalid_value: "A setting has a value that is not valid, or a needed one is not set.",

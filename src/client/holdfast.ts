@@ -24,6 +24,9 @@ import { type LockStatus, toStatus, type WaiterRecord } from "./reading/lock-sta
 import type { Heart } from "./renewing/renewer.js";
 import { type TakingPlace, takeLocks } from "./waiting/acquire-locks.js";
 import { untilFree } from "./waiting/until-free.js";
+import type { Files } from "./workspace/open-store.js";
+import { assertOwnFile } from "./workspace/own-files.js";
+import type { SettingsInForce } from "./workspace/settings-in-force.js";
 
 export interface WorkplaceFacts {
   readonly store: Store;
@@ -37,6 +40,9 @@ export interface WorkplaceFacts {
   readonly strictOrder: boolean;
   /** Holds for a command that it runs: see runtime/. */
   readonly runsCommand?: boolean;
+  /** The files that its keys may name. */
+  readonly files: Files;
+  readonly settings: SettingsInForce;
 }
 
 export interface ListOptions {
@@ -55,6 +61,8 @@ export interface WaitsOptions {
 
 export class Holdfast {
   readonly owner: string;
+  /** The settings in force, each with its source. */
+  readonly settings: SettingsInForce;
   readonly audit: AuditTrail;
   readonly #facts: WorkplaceFacts;
   readonly #identity: Identity;
@@ -69,6 +77,7 @@ export class Holdfast {
     this.#facts = facts;
     this.#holdings = new Holdings(() => facts.store.assertInPlace());
     this.owner = facts.owner;
+    this.settings = facts.settings;
     this.audit = createAuditTrail(facts.store);
     setMaxListeners(0, this.#closing.signal); // As many as wait; Node warns of a leak from the eleventh on.
     const identity = new Identity(facts.store, facts.owner, facts.runsCommand);
@@ -290,6 +299,7 @@ export class Holdfast {
 
   #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
+    for (const { resource } of parsed.wants) assertOwnFile(this.#facts.files, resource);
     return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal));
   }
 

@@ -1,80 +1,102 @@
-/** Opens the library: `openHoldfast` checks the options, opens the store and returns the Holdfast instance. */
-import { mkdirSync } from "node:fs";
-import { hostname } from "node:os";
-import { join, resolve } from "node:path";
+/**
+ * Opens the library: `openHoldfast` resolves the workspace, the store and the settings, opens the store and returns the
+ * Holdfast instance. Programs with a resolved workspace in hand (the command, hooks, the MCP server) use `openIn`.
+ */
 import { type Duration, parseDuration } from "../base/duration.js";
-import { invalidArgument, ioError } from "../base/errors.js";
-import { HOME } from "../base/home-folder.js";
+import { invalidArgument } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings, type Settings } from "../lock/settings.js";
 import { createSystemClock } from "../platform/clock.js";
-import { userName } from "../platform/machine.js";
-import { openInstallation, openStore } from "../store/open.js";
+import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
-import { checkOptions, parseLease, parseOwner, parseWait } from "./options.js";
+import { checkOptions, parseLease, parseWait, SOME_TIME } from "./options.js";
 import { createLoopHeart } from "./renewing/loop-renewer.js";
 import { createThreadHeart } from "./renewing/thread-renewer.js";
+import type { Checks } from "./workspace/config.js";
+import { type FoundWorkspace, findWorkspaceWith } from "./workspace/find-workspace.js";
+import { openStoreOf } from "./workspace/open-store.js";
+import { settingsInForce } from "./workspace/settings-in-force.js";
+import type { WorkspaceRecord } from "./workspace/workspace-record.js";
 
 export { openInstallation };
 
 export interface HoldfastOptions {
-  /** The workspace: locks are kept in `<root>/.holdfast/holdfast.db`. Default: the current folder. */
+  /** Folder of the workspace, which must exist (default: found from the current folder upwards). */
   readonly root?: string;
-  /** Another place for them: `sqlite:PATH`, `file:DIR`, `memory:NAME` or `postgres://…`. */
+  /** Store: `sqlite:PATH`, `file:DIR`, `memory:NAME` or `postgres://…` (default: the one that the workspace uses). */
   readonly store?: string;
-  /** Who acts: `agent:…`, `job:…`, `service:…`, `user:…` or `admin:…`. Default `user:NAME@HOST`. */
+  /** Who acts: `agent:…`, `job:…`, `service:…`, `user:…` or `admin:…` (default: `user:NAME@HOST`). */
   readonly owner?: string;
-  /** Default lease of what is acquired here. */
+  /** Lease of what is acquired here, 1 s to 24 h (default: 30 s, detached 15 min). */
   readonly ttl?: Duration;
-  /** Default time to wait in line. */
+  /** Time to wait in the queue, up to 24 h (default: 5 s). */
   readonly wait?: Duration;
-  /** Longest time between two renewals. Default 10 s. */
+  /** Longest time between two renewals (default: 10 s). */
   readonly heartbeat?: Duration;
-  /** Renewal stops when the main thread shows no progress for this long. Default five leases. */
+  /** Renewal stops when the main thread shows no progress for this long (default: five leases). */
   readonly maxStall?: Duration;
-  /** Where the heart beats: beside the event loop (default), or in it, for programs that never block. */
+  /** Where leases are renewed: in a thread of its own, or in the event loop of a program that never blocks (default: `thread`). */
   readonly heart?: "thread" | "loop";
-  /** `strict` refuses a key that sorts before one already held even when it is free. Default `free`. */
+  /** `strict` refuses a key that sorts before one already held even when it is free (default: `free`). */
   readonly order?: "free" | "strict";
   /** Kinds that come first in the global order. Recorded in the store. */
   readonly levels?: readonly string[];
   /** Recovery profile by key prefix. Recorded in the store. */
   readonly profiles?: Readonly<Record<string, Profile>>;
-  /** Profile `dal`: how long without a heartbeat before recovery. Default one lease. */
+  /** Time without a heartbeat before recovery under the profile `dal` (default: one lease). */
   readonly grace?: Duration;
 }
 
-const SOME_TIME = { atLeastMs: 10, atMostMs: 7 * 24 * 3_600_000 };
-
-/** Opens a workspace or a store. `E_INVALID_ARGUMENT`, `E_CONFIG`, `E_IO`, `E_STORE_UNAVAILABLE`, `E_FORMAT_UNSUPPORTED`. */
-export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+/**
+ * Opens the workspace around the current folder, or the one that `root` names, with the settings of the options, the
+ * environment, `holdfast.config.json` and its record, in this order. Makes a workspace when there is none; `checks` are those
+ * of the features' fields in the configuration. Throws `E_INVALID_ARGUMENT`, `E_CONFIG`, `E_IO`, `E_STORE_UNAVAILABLE`,
+ * `E_STORE_CORRUPT`, `E_FORMAT_UNSUPPORTED`.
+ */
+export async function openHoldfastWith<F extends object>(
+  options: HoldfastOptions,
+  checks: Checks<F>,
+): Promise<Holdfast> {
   checkOptions(options);
-  return open(options, false);
+  const { heart, ...said } = options;
+  if (said.root !== undefined && typeof said.root !== "string") throw invalidArgument("root", "a path");
+  const place = { cwd: process.cwd(), env: process.env };
+  const found = findWorkspaceWith(said, place, checks);
+  return openIn(found, { heart: heart ?? "thread", onMade: warnOfWorkspace });
 }
 
-/** The same for a process that does nothing but run a command: what it holds lasts as long as that. */
-export async function openForCommand(options: HoldfastOptions): Promise<Holdfast> {
-  return open({ ...options, heart: "loop" }, true);
+export interface OpenChoices {
+  readonly heart?: "thread" | "loop";
+  /** Acts under this name instead of the resolved one. */
+  readonly owner?: string;
+  /** Holds for a command that it runs: see runtime/. */
+  readonly runsCommand?: boolean;
+  readonly made?: WorkspaceRecord["made"];
+  /** Called with the folder that became a workspace. */
+  readonly onMade?: (root: string) => void;
 }
 
-async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Holdfast> {
-  const owner = parseOwner(options.owner ?? `user:${userName()}@${hostname()}`);
-  const stated = statedSettings(options);
+/** Opens a workspace that was resolved. */
+export async function openIn(found: FoundWorkspace, choices: OpenChoices = {}): Promise<Holdfast> {
+  const { config } = found;
+  const { heart = "thread", owner = found.owner, runsCommand = false } = choices;
+  const stated = statedSettings(config);
   const rhythm = {
-    heartbeatMs: parseDuration(options.heartbeat ?? 10_000, "heartbeat", SOME_TIME),
-    maxStallMs: options.maxStall === undefined ? null : parseDuration(options.maxStall, "maxStall", SOME_TIME),
+    heartbeatMs: parseDuration(config.heartbeat ?? 10_000, "heartbeat", SOME_TIME),
+    maxStallMs: config.maxStall === undefined ? null : parseDuration(config.maxStall, "maxStall", SOME_TIME),
   };
-  const ttl = options.ttl === undefined ? undefined : parseLease(options.ttl);
-  const wait = options.wait === undefined ? undefined : parseWait(options.wait);
-  oneOf(options.order, "order", ["free", "strict"]);
-  oneOf(options.heart, "heart", ["thread", "loop"]);
-  const graceMs = options.grace === undefined ? null : parseDuration(options.grace, "grace", SOME_TIME);
+  const ttl = config.ttl === undefined ? undefined : parseLease(config.ttl);
+  const wait = config.wait === undefined ? undefined : parseWait(config.wait);
+  oneOf(config.order, "order", ["free", "strict"]);
+  oneOf(heart, "heart", ["thread", "loop"]);
+  const graceMs = config.grace === undefined ? null : parseDuration(config.grace, "grace", SOME_TIME);
 
   const clock = createSystemClock();
-  const store = await openStore(storeUrl(options), stated, clock);
+  const { store, files, madeIn } = await openStoreOf(found, stated, clock, choices.made);
+  if (madeIn !== null) choices.onMade?.(madeIn);
   const loopHeart = createLoopHeart(store.locks, clock, rhythm);
-  // mutant: heart-beside-loop: staysInProcess = options.heart === "loop" || → staysInProcess = true ||
-  const staysInProcess = options.heart === "loop" || store.url.startsWith("memory:");
+  // mutant: heart-beside-loop: staysInProcess = heart === "loop" || → staysInProcess = true ||
+  const staysInProcess = heart === "loop" || store.url.startsWith("memory:");
   return new Holdfast({
     store,
     owner,
@@ -82,33 +104,27 @@ async function open(options: HoldfastOptions, runsCommand: boolean): Promise<Hol
     heart: staysInProcess ? loopHeart : createThreadHeart(store, clock, rhythm, loopHeart),
     ttl,
     wait,
-    env: process.env,
+    env: found.env,
     graceMs,
-    strictOrder: options.order === "strict",
+    strictOrder: config.order === "strict",
     runsCommand,
+    files,
+    settings: settingsInForce({ ...found, owner }),
   });
 }
 
-function statedSettings({ levels, profiles }: HoldfastOptions): Partial<Settings> {
+function warnOfWorkspace(root: string): void {
+  process.emitWarning(`made a workspace in ${root}, because there was none`, {
+    type: "HoldfastWarning",
+    code: "HOLDFAST_WORKSPACE_MADE",
+    detail: "Run `holdfast init` there to say that it is meant to be one, or give `root`.",
+  });
+}
+
+function statedSettings({ levels, profiles }: FoundWorkspace["config"]): Partial<Settings> {
   const stated = { ...(levels === undefined ? {} : { levels }), ...(profiles === undefined ? {} : { profiles }) };
   checkSettings(stated);
   return stated;
-}
-
-function storeUrl({ root, store }: HoldfastOptions): string {
-  if (root !== undefined && typeof root !== "string") throw invalidArgument("root", "a path");
-  if (store !== undefined) {
-    if (typeof store !== "string") throw invalidArgument("store", "a URL such as sqlite:PATH");
-    if (root !== undefined) throw invalidArgument("store", "give either a root or a store");
-    return store;
-  }
-  const home = join(resolve(root ?? "."), HOME);
-  try {
-    mkdirSync(home, { recursive: true });
-  } catch (error) {
-    throw ioError(error, "create", home);
-  }
-  return `sqlite:${join(home, "holdfast.db")}`;
 }
 
 function oneOf(value: string | undefined, field: string, allowed: readonly string[]): void {

@@ -17,6 +17,8 @@ const DEFAULT_DETACHED_LEASE_MS = 15 * 60_000;
 const DEFAULT_WAIT_MS = 5_000;
 const METADATA_BYTES = 16 * 1024;
 const MAX_PERMITS = 10_000;
+/** Bounds of the durations that say how a lease is kept. */
+export const SOME_TIME: Limits = { atLeastMs: 10, atMostMs: 7 * 24 * 3_600_000 };
 const OWNER = /^(agent|job|service|user|admin):[^\s\p{C}]{1,200}$/u;
 
 export interface AcquireOptions {
@@ -60,7 +62,6 @@ export interface ParsedAcquire {
 export interface Defaults {
   readonly ttl?: Duration | undefined;
   readonly wait?: Duration | undefined;
-  readonly env: NodeJS.ProcessEnv;
 }
 
 const NO_METADATA: Metadata = Object.freeze({});
@@ -77,7 +78,7 @@ export function parseAcquire(
   return {
     wants: parseKeys(keys).map((resource) => ({ resource, mode, permits })),
     leaseMs: parseLease(options.ttl ?? (detached ? DEFAULT_DETACHED_LEASE_MS : defaults.ttl)),
-    waitMs: parseWaitOr(options.wait ?? defaults.wait, defaults.env),
+    waitMs: parseWait(options.wait ?? defaults.wait),
     signal: parseSignal(options.signal),
     metadata: parseMetadata(options.metadata),
     detached,
@@ -121,22 +122,20 @@ export function parseLease(ttl: Duration = DEFAULT_LEASE_MS): number {
   return parseDuration(ttl, "ttl", LEASE_LIMITS);
 }
 
-export function parseWait(wait: Duration): number {
+export function parseWait(wait: Duration = DEFAULT_WAIT_MS): number {
   return parseDuration(wait, "wait", WAIT_LIMITS);
 }
 
-/** Returns what the environment says where neither the request nor the instance says anything. */
-export function parseWaitOr(wait: Duration | undefined, env: NodeJS.ProcessEnv): number {
-  return wait === undefined ? waitFrom(env) : parseWait(wait);
-}
-
-function waitFrom(env: NodeJS.ProcessEnv): number {
+/** Returns `HOLDFAST_LOCK_TIMEOUT`, which is in seconds, in milliseconds. Throws `E_CONFIG`. */
+export function waitFrom(env: NodeJS.ProcessEnv): number | undefined {
   const text = env.HOLDFAST_LOCK_TIMEOUT;
-  if (text === undefined || text === "") return DEFAULT_WAIT_MS;
+  if (text === undefined || text === "") return undefined;
   const ms = Number(text) * 1000;
   if (!(ms >= 0) || ms > WAIT_LIMITS.atMostMs)
-    throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT=${text} is no number of seconds up to 86400`, {
+    throw new HoldfastError("E_CONFIG", `HOLDFAST_LOCK_TIMEOUT=${text} is not a number of seconds from 0 to 86400`, {
       reason: "invalid_value",
+      details: { field: "HOLDFAST_LOCK_TIMEOUT", value: text },
+      next: ["Set HOLDFAST_LOCK_TIMEOUT to seconds, such as 5 or 0.5, or unset it."],
     });
   return ms;
 }

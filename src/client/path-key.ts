@@ -16,9 +16,14 @@
 import { createHash } from "node:crypto";
 import { readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
-import { invalidArgument, ioError } from "../base/errors.js";
+import { HoldfastError, invalidArgument, ioError } from "../base/errors.js";
+import { kindAt, statOf } from "../files/lookup.js";
 import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } from "../lock/key.js";
 import { PATH_TREE } from "../lock/reserved-kinds.js";
+import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
+import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
+import { createShortMemory } from "./workspace/short-memory.js";
+import { readRecord, type WorkspaceRecord } from "./workspace/workspace-record.js";
 
 const SEPARATORS = sep === "\\" ? /[\\/]/ : /\//;
 /** As many dangling links as Linux follows before it calls the path a loop. */
@@ -27,12 +32,13 @@ const KEPT_BYTES = 80;
 const HASH_DIGITS = 32;
 
 /**
- * The key of `path`, taken relative to `root` when it is not absolute. Throws `E_INVALID_ARGUMENT` (field `path`) when it
- * leads out of the root or round in circles, `E_IO` when the system will not resolve it.
+ * Returns the key of `path`, taken relative to `root` when it is not absolute. Throws `E_INVALID_ARGUMENT` (field `path`)
+ * when it leads out of the workspace or round in circles, `E_CONFIG` when it is a file of another workspace, `E_IO`.
  */
 export function pathKey(root: string, path: string | Buffer): Key {
-  const { given, base, real, key } = locate(root, path);
+  const { given, base, real, key, owner } = locate(root, path);
   if (key !== null) return key;
+  if (owner !== null) throw ofOtherWorkspace(shown(given), owner);
   throw invalidArgument(
     "path",
     `${shown(given)} is ${shown(real)}, outside the workspace root ${shown(base)}`,
@@ -40,7 +46,7 @@ export function pathKey(root: string, path: string | Buffer): Key {
   );
 }
 
-/** The same, with null for a path that leads out of the root. */
+/** Returns the same, or null for a file that is not of this workspace. */
 export function pathKeyInside(root: string, path: string | Buffer): Key | null {
   return locate(root, path).key;
 }
@@ -48,18 +54,98 @@ export function pathKeyInside(root: string, path: string | Buffer): Key | null {
 /** Whether the root is this path, or lies below it. */
 export function isAroundRoot(root: string, path: string | Buffer): boolean {
   const { base, real } = locate(root, path);
-  return base === real || base.startsWith(real.endsWith(sep) ? real : real + sep);
+  return isBelow(real, base);
 }
 
+/** Returns the root of the workspace that a file belongs to, whichever program writes it; null for a file of none. */
+export function workspaceOfFile(folder: string, path: string): string | null {
+  const real = realPath(isAbsolute(path) ? textOf(path) : join(textOf(folder), textOf(path)));
+  const { at } = mainFolderOf(folderAt(real));
+  return nearestWorkspace(at);
+}
+
+/** Returns the keys of the linked worktrees that lie below a folder, each as a whole. */
+export function worktreeKeysBelow(root: string, path: string): readonly Key[] {
+  const { real } = locate(root, path);
+  const commonDir = repositoryAround(mainFolderOf(folderAt(real)).at)?.commonDir;
+  if (commonDir === undefined || commonDir === null) return [];
+  return linkedWorktreesOf(commonDir)
+    .filter(({ top }) => isBelow(real, textOf(top)) && statOf(top) !== null)
+    .flatMap(({ top }) => pathKeyInside(root, top) ?? []);
+}
+
+/**
+ * Throws when a key that was typed is not the key of the file that it names: a file of an inner workspace or of a linked
+ * worktree, or another spelling. A key that was cut, because the path is too long, is not looked at.
+ */
+export function assertKeyOfFile(root: string, key: Key): void {
+  assertions.recall(`${root} ${key}`, () => {
+    const [tree, ...segments] = key.split("/");
+    if (tree !== PATH_TREE || segments.some((segment) => segment.includes("%~"))) return null;
+    const path = Buffer.from([root, ...segments.map(decodeSegment)].join(sep), "latin1");
+    const own = pathKey(root, path);
+    if (own !== key) throw invalidArgument("key", `${key} is not the key of ${path}: that is ${own}`, `Use ${own}.`);
+    return null;
+  });
+}
+
+const assertions = createShortMemory<null>();
+
+/** All paths in the answer are latin1 texts. */
 function locate(root: string, path: string | Buffer) {
   const given = textOf(path);
   if (given === "" || given.includes("\0")) throw invalidArgument("path", "is empty or contains a NUL byte");
-  const base = realRoot(root);
-  const real = realPath(isAbsolute(given) ? given : base + sep + given);
-  const inside = base.endsWith(sep) ? base : base + sep;
-  if (real !== base && !real.startsWith(inside)) return { given, base, real, key: null };
-  const segments = real.slice(inside.length).split(sep).filter(Boolean).map(encodeSegment);
-  return { given, base, real, key: fittingKey([PATH_TREE, ...segments]) };
+  const start = realRoot(root);
+  const base = textOf(mainFolderOf(shown(start)).at);
+  const real = realPath(isAbsolute(given) ? given : start + sep + given);
+  const { at, worktrees } = mainFolderOf(folderAt(real));
+  const standsFor = worktrees.reduce((path, { top, main }) => textOf(main) + path.slice(textOf(top).length), real);
+  const found = { given, base, real, owner: innerWorkspace(at, shown(base)) };
+  if (!isBelow(base, standsFor) || found.owner !== null) return { ...found, key: null };
+  const segments = standsFor.slice(base.length).split(sep).filter(Boolean).map(encodeSegment);
+  return { ...found, key: fittingKey([treeOfFiles(shown(base), worktrees), ...segments]) };
+}
+
+/** Returns the tree that holds the keys of these files: `path`, `path@WORKTREE`, and in a further workspace `path@ID`. */
+function treeOfFiles(root: string, worktrees: readonly LinkedWorktree[]): string {
+  const record = records.recall(root, () => readRecord(root));
+  const names = worktrees.map(({ name }) => name);
+  const scopes = record === null || record.store.isFirst ? names : [...names, record.id];
+  return [PATH_TREE, ...scopes.map((name) => encodeSegment(textOf(name)).replaceAll("@", "%40"))].join("@");
+}
+
+const records = createShortMemory<WorkspaceRecord | null>();
+
+/** Returns the innermost workspace that lies between the root and a folder, the root left out. */
+function innerWorkspace(folder: string, root: string): string | null {
+  for (let at = folder; at !== root && dirname(at) !== at; at = dirname(at)) if (wasWorkspace(at)) return at;
+  return null;
+}
+
+function nearestWorkspace(folder: string): string | null {
+  for (let at = folder; ; at = dirname(at)) {
+    if (wasWorkspace(at)) return at;
+    if (dirname(at) === at) return null;
+  }
+}
+
+/** Returns the folder that decides to which workspace a path belongs: itself, or its nearest ancestor that is there. */
+function folderAt(real: string): string {
+  return folders.recall(real, () => shown(kindAt(shown(real)) === "folder" ? real : dirname(real)));
+}
+
+const folders = createShortMemory<string>();
+
+function isBelow(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function ofOtherWorkspace(path: string, owner: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${path} is a file of the workspace ${owner}`, {
+    reason: "other_workspace",
+    details: { path, root: owner },
+    next: [`Lock it there: open the workspace with root ${owner}, or give --root ${owner}.`],
+  });
 }
 
 function realRoot(root: string): string {
@@ -145,6 +231,10 @@ function encodeSegment(name: string): string {
   if (encoded.length <= MAX_SEGMENT_BYTES) return encoded;
   const kept = encoded.slice(0, KEPT_BYTES).replace(/%[0-9A-F]?$/, "");
   return `${kept}%~${createHash("sha256").update(encoded).digest("hex").slice(0, HASH_DIGITS)}`;
+}
+
+function decodeSegment(segment: string): string {
+  return segment.replace(/%([0-9A-F]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
 /** The longest beginning that is a key. */

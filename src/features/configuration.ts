@@ -3,6 +3,8 @@
  * with them. Agents' interfaces and programs find their workspace here.
  */
 
+import type { Holdfast } from "../client/holdfast.js";
+import { type HoldfastOptions, openHoldfastWith } from "../client/open-holdfast.js";
 import { asChecked, type Checks } from "../client/workspace/config.js";
 import { type FoundWorkspace, findWorkspaceWith, type Place, type Said } from "../client/workspace/find-workspace.js";
 import { type JobSettings, parseJobSettings } from "./jobs/settings.js";
@@ -31,7 +33,12 @@ export const FEATURE_FIELDS: readonly string[] = Object.keys(CHECKS);
 
 export type Workspace = FoundWorkspace<FeatureFields>;
 
-/** Throws `E_CONFIG` when there is no workspace and no store was named, or one that only a process sees. */
+/** Resolves the workspace, store, owner and settings in force. Throws `E_CONFIG`, `E_INVALID_ARGUMENT`, `E_IO`. */
 export function findWorkspace(said: Said, place: Place): Workspace {
   return findWorkspaceWith(said, place, CHECKS);
+}
+
+/** Opens a workspace or a store; see `openHoldfastWith`. */
+export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+  return openHoldfastWith(options, CHECKS);
 }

@@ -7,6 +7,12 @@
 import type { Profile } from "./grant.js";
 
 export const PATH_TREE = "path";
+
+/** Whether the tree holds keys of files: those of the main worktree, or of another worktree or workspace. */
+export function isPathTree(tree: string): boolean {
+  return tree === PATH_TREE || tree.startsWith(`${PATH_TREE}@`);
+}
+
 /** One tree for all lenders: trees stay, and runs come and go. */
 export const LENT_TREE = "lent:files";
 export const ISSUE = "issue:";
@@ -34,6 +40,12 @@ export const RESERVED_KINDS: Readonly<Record<string, ReservedKind>> = {
     owner: "client",
     profile: "default",
     purpose: "Names a file or folder of the workspace by its path from the root; `path` itself is the root.",
+  },
+  [`${PATH_TREE}@`]: {
+    key: "path@SCOPE/FILE",
+    owner: "client",
+    profile: "default",
+    purpose: "Names a file of a linked worktree, or of a further workspace of the store, by its path from the root.",
   },
   [LENT_TREE]: {
     key: "lent:files/LENDER/FILE",

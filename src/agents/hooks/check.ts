@@ -10,10 +10,9 @@ import { appendFileSync, lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import { openHoldfast } from "../../client/open-holdfast.js";
+import { openIn } from "../../client/open-holdfast.js";
 import { isAroundRoot, pathKeyInside } from "../../client/path-key.js";
 import { CONFIG_FILE } from "../../client/workspace/config.js";
-import { holdfastOptions } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import { isWithin, type Key, parseKey } from "../../lock/key.js";
 import { PATH_TREE } from "../../lock/reserved-kinds.js";
@@ -74,7 +73,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<void> {
   const processes = new RunProcesses(env, workspace.store);
   const pid = processes.find(run.main);
   if (call.moment === "start") return begin(run.owner, processes, env);
-  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: run.owner, heart: "loop" });
+  await using holdfast = await openIn(workspace, { owner: run.owner, heart: "loop" });
   const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
   if (asked !== null) {
     if (asked.wholeTree) await locks.holdNothingElse(WHOLE);

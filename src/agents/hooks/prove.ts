@@ -10,9 +10,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openHoldfast } from "../../client/open-holdfast.js";
+import { openIn } from "../../client/open-holdfast.js";
 import { pathKey } from "../../client/path-key.js";
-import { holdfastOptions } from "../../client/workspace/find-workspace.js";
 import type { Workspace } from "../../features/configuration.js";
 import { AGENT_CLIENTS, type AgentClient, type Client } from "./call.js";
 import { clientFile } from "./install/client-entries.js";
@@ -51,7 +50,7 @@ export async function proveHooks(
 ): Promise<readonly Proof[]> {
   const name = `.holdfast-probe-${randomBytes(6).toString("hex")}`;
   const scene = { root, env, held: `${name}-held`, free: `${name}-free` };
-  await using holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner: "service:doctor" });
+  await using holdfast = await openIn(workspace, { owner: "service:doctor" });
   const held = { wait: 0, ttl: LEASE_MS, metadata: { doctor: "hooks" } };
   await using _lease = await holdfast.acquire(pathKey(root, scene.held), held);
   return [...AGENT_CLIENTS.flatMap((client) => proveClient(scene, client)), ...proveGit(scene)];

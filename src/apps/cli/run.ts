@@ -5,12 +5,13 @@
  */
 import { existsSync } from "node:fs";
 import type { Holdfast } from "../../client/holdfast.js";
-import { holdfastOptions, storeMark } from "../../client/workspace/find-workspace.js";
+import { assertShared, type Place, requireWorkspace, storeMark } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import type { AnyWords, BaseContext, Command, Outcome } from "./command.js";
 import { Interrupted } from "./input/interrupted.js";
 import { type Parsed, parse } from "./input/parse.js";
 import { argumentsFor, flagsFor } from "./input/values.js";
+import { madeNote } from "./output/made-note.js";
 import { createScreen, type Screen } from "./output/screen.js";
 import { writeOut } from "./output/standard-streams.js";
 import { TABLE } from "./table.js";
@@ -87,11 +88,14 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
   let workspace: Workspace | undefined;
   let holdfast: Promise<Holdfast> | undefined;
   let controller: AbortController | undefined;
-  const open = async (): Promise<Holdfast> => {
-    const options = holdfastOptions(context.workspace());
-    const { openHoldfast } = await import("../../client/open-holdfast.js");
-    const opened = await openHoldfast(options);
+  const open = async (made?: "init"): Promise<Holdfast> => {
+    const { openIn } = await import("../../client/open-holdfast.js");
+    const opened = await openIn(
+      context.settings(),
+      made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) },
+    );
     ending.opened.push(opened);
+    workspace = undefined; // It is there now, if it was not.
     return opened;
   };
   const context: BaseContext & AnyWords = {
@@ -103,11 +107,16 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
     cwd,
     screen,
     workspace() {
-      workspace ??= findWorkspace(flags, { cwd, env });
+      requireWorkspace(context.settings());
+      return context.settings();
+    },
+    settings(init) {
+      if (init !== undefined) workspace = undefined;
+      workspace ??= settingsFor(flags, init === undefined ? { cwd, env } : { cwd, env, init });
       return workspace;
     },
-    openHoldfast() {
-      holdfast ??= open();
+    openHoldfast(made) {
+      holdfast ??= open(made);
       return holdfast;
     },
     async openForReading() {
@@ -123,6 +132,12 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
     },
   };
   return context;
+}
+
+function settingsFor({ root, store, owner }: BaseContext["flags"], place: Place): Workspace {
+  const found = findWorkspace({ root, store, owner }, place);
+  assertShared(found);
+  return found;
 }
 
 function listenForSignals({ stops }: Ending): AbortController {

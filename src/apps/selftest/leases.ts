@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sleep } from "../../base/sleep.js";
-import { openHoldfast } from "../../client/open-holdfast.js";
+import { openIn } from "../../client/open-holdfast.js";
+import { storeAlone } from "../../client/workspace/find-workspace.js";
 import { probeLife } from "../../platform/liveness/proof-of-life.js";
 import { type Bench, type Check, expectThat, type SecondProcess } from "./check.js";
 
@@ -79,7 +80,7 @@ export const LEASE_CHECKS: readonly Check[] = [
 ];
 
 function openOne({ store }: Bench) {
-  return openHoldfast({ store, owner: "service:selftest", heart: "loop" });
+  return openIn(storeAlone(store, "service:selftest"), { heart: "loop" });
 }
 
 function aliveIn({ dir }: Bench): string {

@@ -3,7 +3,7 @@
 import type { Duration } from "../../base/duration.js";
 import type { Want } from "../../lock/grant.js";
 import type { GrantRef, Presented } from "../../store/contract.js";
-import { checkOptions, parseSignal, parseWaitOr } from "../options.js";
+import { checkOptions, parseSignal, parseWait } from "../options.js";
 import { type Granted, untilGranted } from "../waiting/wait-in-queue.js";
 import type { LeaseHome } from "./lease-context.js";
 
@@ -28,7 +28,7 @@ export function untilUpgraded(
   return untilGranted(
     {
       wants,
-      waitMs: parseWaitOr(options.wait ?? home.wait, home.env),
+      waitMs: parseWait(options.wait ?? home.wait),
       closing,
       signal: parseSignal(options.signal),
       looks,

@@ -4,12 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Duration } from "../../base/duration.js";
+import { type Duration, parseDuration } from "../../base/duration.js";
 import { type ErrorReason, HoldfastError, ioError } from "../../base/errors.js";
 import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
 import type { Profile } from "../../lock/grant.js";
 import { checkSettings } from "../../lock/settings.js";
-import { parseOwner } from "../options.js";
+import { parseLease, parseOwner, parseWait, SOME_TIME } from "../options.js";
 
 export const CONFIG_FILE = "holdfast.config.json";
 
@@ -38,15 +38,19 @@ const isDuration: Check = (value) =>
     ? null
     : "is to be a duration such as 500ms, 30s, 15m, 2h";
 
+function isSomeTime(field: string): Check {
+  return (value) => isDuration(value) ?? asChecked(() => parseDuration(value as Duration, field, SOME_TIME));
+}
+
 /** One row a field. A new field that is not a feature's needs a row here and in `Config`. */
 const FIELDS: Checks<Config> = {
   store: isText,
   owner: (value) => asChecked(() => parseOwner(value as string)),
-  ttl: isDuration,
-  wait: isDuration,
-  heartbeat: isDuration,
-  maxStall: isDuration,
-  grace: isDuration,
+  ttl: (value) => isDuration(value) ?? asChecked(() => parseLease(value as Duration)),
+  wait: (value) => isDuration(value) ?? asChecked(() => parseWait(value as Duration)),
+  heartbeat: isSomeTime("heartbeat"),
+  maxStall: isSomeTime("maxStall"),
+  grace: isSomeTime("grace"),
   order: (value) => (value === "free" || value === "strict" ? null : "is to be free or strict"),
   levels: (value) => asChecked(() => checkSettings({ levels: value as readonly string[] })),
   profiles: (value) =>

@@ -1,37 +1,30 @@
 /**
- * Finds where a command works: the workspace, the store and the owner. They come from the command line, else from the
- * environment, else from the configuration, else from a search: the nearest folder upwards with a `.holdfast/`.
+ * Resolves the workspace, the store, the owner and the settings that are in force for a caller. Every way in uses it: the
+ * library, the command, the hooks, the MCP server, the page, workers and the doctor.
  *
- * A search never makes a workspace. A command in the wrong folder that made its own would hold locks that no other process
- * sees.
+ * The first source that names a value decides: the argument, the environment (`HOLDFAST_ROOT`, `HOLDFAST_STORE`,
+ * `HOLDFAST_OWNER`, `HOLDFAST_LOCK_TIMEOUT`), `holdfast.config.json`, the record of the workspace, the default. It creates
+ * nothing and opens no store; `open-store.ts` compares what was named with what is recorded.
  */
-import { existsSync, statSync } from "node:fs";
-import { hostname } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import { HoldfastError, ioError } from "../../base/errors.js";
+import { realpathSync } from "node:fs";
+import { homedir, hostname } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { withoutPassword } from "../../base/without-password.js";
+import { kindAt, statOf } from "../../files/lookup.js";
 import { userName } from "../../platform/machine.js";
-import type { HoldfastOptions } from "../open-holdfast.js";
-import { parseOwner } from "../options.js";
+import { parseOwner, waitFrom } from "../options.js";
 import { type Checks, type Config, readConfig } from "./config.js";
+import { forgetRepositories, type LinkedWorktree } from "./repository.js";
+import { isWorkspace, mainFolderOf, nested, searchWorkspace, workspaceAround } from "./search.js";
+import { absoluteFrom, readRecord, type WorkspaceRecord } from "./workspace-record.js";
 
-/** Where a value comes from. */
-type Source = "flag" | "environment" | "config" | "found" | "default";
+/** Where a value comes from. `found`: the search found the workspace. */
+export type Source = "argument" | "environment" | "config" | "record" | "found" | "default";
 
-/** `F`: the fields that features have in the configuration. */
-export interface FoundWorkspace<F extends object = object> {
-  /** Null when a store was named and there is no workspace around. */
-  readonly root: string | null;
-  readonly store: string;
-  /** The store as it is shown: without a password. */
-  readonly where: string;
-  readonly owner: string;
-  readonly config: Config & Partial<F>;
-  readonly sources: { readonly root: Source | null; readonly store: Source; readonly owner: Source };
-}
-
-export interface Said {
+/** What a caller names itself: the options of `openHoldfast`, the flags of a command. */
+export interface Said extends Omit<Config, "store" | "owner"> {
   readonly root?: string | undefined;
   readonly store?: string | undefined;
   readonly owner?: string | undefined;
@@ -40,43 +33,192 @@ export interface Said {
 export interface Place {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** `holdfast init` needs a root also where a store is named; with `--nested` it lies inside another workspace. */
+  readonly init?: { readonly isNested: boolean };
 }
 
-/** `E_CONFIG` when there is no workspace and no store was named, or one that only a process sees. */
-export function findWorkspaceWith<F extends object>(
-  said: Said,
-  { cwd, env }: Place,
-  checks: Checks<F>,
-): FoundWorkspace<F> {
-  const named = said.store ?? notEmpty(env.HOLDFAST_STORE);
-  const at = rootOf(said, cwd, env, named !== undefined);
-  const config: Config & Partial<F> = at === null ? {} : readConfig(at.root, checks);
-  const store = requireShared(storeOf(named, cwd, at?.root ?? null, config));
+/** `F`: the fields that features have in the configuration. */
+export interface FoundWorkspace<F extends object = object> {
+  /** Null when a store was named and no workspace is around. */
+  readonly root: string | null;
+  /** False for a folder that becomes a workspace with its first lock. */
+  readonly isThere: boolean;
+  /** Null until the first opener has recorded its store. */
+  readonly record: WorkspaceRecord | null;
+  /** The linked worktree that the caller works in. */
+  readonly worktree: LinkedWorktree | null;
+  readonly store: string;
+  /** The store as it is shown: without a password. */
+  readonly where: string;
+  readonly owner: string;
+  /** The settings in force, of all sources. */
+  readonly config: Omit<Config, "store" | "owner"> & Partial<F>;
+  readonly sources: Sources;
+  /** The environment that was looked at. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+interface Sources {
+  readonly root: Source | null;
+  readonly store: Source;
+  readonly owner: Source;
+  /** Of each field in `config`. */
+  readonly [field: string]: Source | null;
+}
+
+/** Throws `E_CONFIG`, `E_INVALID_ARGUMENT` for an argument, `E_IO`. */
+export function findWorkspaceWith<F extends object>(said: Said, at: Place, checks: Checks<F>): FoundWorkspace<F> {
+  const { cwd, env, init } = at;
+  forgetRepositories();
+  const { root: saidRoot, store: saidStore, owner: saidOwner, ...saidSettings } = said;
+  const fromEnvironment = notEmpty(env.HOLDFAST_STORE);
+  const place = placeOf(init?.isNested ? (saidRoot ?? cwd) : saidRoot, saidStore, at);
+  const { root } = place;
+  const { store: configStore, owner: configOwner, ...configSettings } = root === null ? {} : readConfig(root, checks);
+  const record = root === null ? null : readRecord(root);
+  const store = first<string>(
+    ["argument", saidStore && absolute(saidStore, cwd)],
+    ["environment", fromEnvironment && absoluteInEnvironment(fromEnvironment, "HOLDFAST_STORE")],
+    ["config", configStore && absolute(configStore, root ?? cwd)],
+    ["record", record?.store.url],
+  ) ?? { value: `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`, source: "default" as const };
+  const owner = ownerOf(saidOwner, env, configOwner);
+  const settings = settingsOf(saidSettings, env, configSettings);
   return {
-    root: at?.root ?? null,
-    store,
-    where: withoutPassword(store),
-    owner: ownerOf(said, env, config),
-    config,
-    sources: {
-      root: at?.source ?? null,
-      store: said.store ? "flag" : named ? "environment" : config.store ? "config" : "default",
-      owner: said.owner ? "flag" : notEmpty(env.HOLDFAST_OWNER) ? "environment" : config.owner ? "config" : "default",
-    },
+    ...place,
+    record,
+    store: store.value,
+    where: withoutPassword(store.value),
+    owner: owner.value,
+    config: settings.values as FoundWorkspace<F>["config"],
+    sources: { ...settings.sources, root: place.source, store: store.source, owner: owner.source },
+    env,
   };
 }
 
-function ownerOf(said: Said, env: NodeJS.ProcessEnv, config: Config): string {
-  const around = notEmpty(env.HOLDFAST_OWNER);
-  if (said.owner === undefined && around !== undefined) return parseOwner(around, "HOLDFAST_OWNER");
-  return parseOwner(said.owner ?? config.owner ?? `user:${userName()}@${hostname()}`);
+/** Returns a store outside of any workspace, for a process that was handed its URL. */
+export function storeAlone(store: string, owner: string): FoundWorkspace {
+  return {
+    root: null,
+    isThere: false,
+    record: null,
+    worktree: null,
+    store,
+    where: withoutPassword(store),
+    owner: parseOwner(owner),
+    config: {},
+    sources: { root: null, store: "argument", owner: "argument" },
+    env: {},
+  };
 }
 
-/** What `openHoldfast` needs for this workspace. */
-export function holdfastOptions({ store, owner, config }: FoundWorkspace): HoldfastOptions {
-  const { store: _store, owner: _owner, ...rest } = config;
-  const { $schema: _schema, ...options } = rest as typeof rest & { $schema?: unknown };
-  return { ...options, store, owner };
+interface Valued<T> {
+  readonly value: T;
+  readonly source: Source;
+}
+
+/** Returns the first value that is given, with its source. */
+function first<T>(...candidates: readonly (readonly [Source, T | undefined | ""])[]): Valued<T> | null {
+  for (const [source, value] of candidates) if (value !== undefined && value !== "") return { value, source };
+  return null;
+}
+
+function ownerOf(said: string | undefined, env: NodeJS.ProcessEnv, config: string | undefined): Valued<string> {
+  if (said !== undefined) return { value: parseOwner(said), source: "argument" };
+  const around = notEmpty(env.HOLDFAST_OWNER);
+  if (around !== undefined) return { value: parseOwner(around, "HOLDFAST_OWNER"), source: "environment" };
+  if (config !== undefined) return { value: config, source: "config" };
+  return { value: parseOwner(`user:${userName()}@${hostname()}`), source: "default" };
+}
+
+function settingsOf(said: object, env: NodeJS.ProcessEnv, config: object) {
+  const values: Record<string, unknown> = {};
+  const sources: Record<string, Source> = {};
+  const put = (source: Source, fields: object): void => {
+    for (const [name, value] of Object.entries(fields))
+      if (value !== undefined && name !== "$schema") {
+        values[name] = value;
+        sources[name] = source;
+      }
+  };
+  put("config", config);
+  put("environment", { wait: waitFrom(env) });
+  put("argument", said);
+  return { values, sources };
+}
+
+type PlaceFound = Pick<FoundWorkspace, "root" | "isThere" | "worktree"> & { readonly source: Source | null };
+
+function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { cwd, env, init }: Place): PlaceFound {
+  const around = notEmpty(env.HOLDFAST_ROOT);
+  if (saidRoot !== undefined) return namedPlace(resolve(cwd, saidRoot), "argument", init?.isNested === true);
+  if (around !== undefined) return namedPlace(absoluteInEnvironment(around, "HOLDFAST_ROOT"), "environment", false);
+  const { root, isThere, isInRepository, worktree } = searchWorkspace(realFolder(cwd) ?? cwd);
+  const isStoreNamed = saidStore !== undefined || (notEmpty(env.HOLDFAST_STORE) !== undefined && !isInRepository);
+  if (!isThere && isStoreNamed && init === undefined)
+    return { root: null, isThere: false, worktree: null, source: null };
+  return { root, isThere, worktree, source: isThere ? "found" : "default" };
+}
+
+/** Resolves a root that was named. A folder of a linked worktree stands for the folder of the main one. */
+function namedPlace(named: string, source: "argument" | "environment", isNested: boolean): PlaceFound {
+  const folder = realFolder(named);
+  if (folder === null) throw noSuchRoot(named, source);
+  const { at: root, worktrees } = mainFolderOf(folder);
+  const worktree = worktrees[0] ?? null;
+  if (isWorkspace(root)) return { root, isThere: true, worktree, source };
+  const around = workspaceAround(root);
+  if (around === null || (isNested && worktree === null)) return { root, isThere: false, worktree, source };
+  if (worktree !== null) return { root: around, isThere: true, worktree, source };
+  throw nested(root, around);
+}
+
+/** Returns the real path of a folder, or null when there is no such folder. */
+function realFolder(path: string): string | null {
+  if (kindAt(path) !== "folder") return null;
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    throw ioError(error, "resolve", path);
+  }
+}
+
+function noSuchRoot(root: string, source: "argument" | "environment"): HoldfastError {
+  const message = `${root} is not a folder`;
+  if (source === "argument") return invalidArgument("root", message, "Check the path, or create the folder.");
+  return new HoldfastError("E_CONFIG", `HOLDFAST_ROOT: ${message}`, {
+    reason: "invalid_value",
+    details: { field: "HOLDFAST_ROOT" },
+    next: ["Correct HOLDFAST_ROOT, or unset it."],
+  });
+}
+
+/** Throws `E_CONFIG` unless there is a workspace, for a caller that must not make one. */
+export function requireWorkspace({ root, isThere, sources }: FoundWorkspace): void {
+  if (root === null || isThere) return;
+  const isNamed = sources.root === "argument" || sources.root === "environment";
+  const message = isNamed
+    ? `${root} is not a workspace: it has neither ${HOME}/workspace.json nor holdfast.config.json`
+    : `there is no workspace here: neither this folder nor one above it has ${HOME}/workspace.json`;
+  throw new HoldfastError("E_CONFIG", message, {
+    reason: "no_workspace",
+    details: { field: "root" },
+    next: [isNamed ? `holdfast init --root ${root}` : "holdfast init"],
+  });
+}
+
+/** Throws `E_CONFIG` for a folder that only an explicit root or `holdfast init` makes a workspace. */
+export function assertMayBeMade({ root, sources }: FoundWorkspace): void {
+  if (root === null || sources.root === "argument" || sources.root === "environment") return;
+  const isOpenToAll = ((statOf(root)?.mode ?? 0) & 0o002) !== 0;
+  const why =
+    root === "/" ? "is the root folder" : root === homedir() ? "is your home folder" : "is writable for everyone";
+  if (root !== "/" && root !== homedir() && !isOpenToAll) return;
+  throw new HoldfastError("E_CONFIG", `${root} is not made a workspace in passing: it ${why}`, {
+    reason: "no_workspace",
+    details: { field: "root", path: root },
+    next: ["Work in the folder of your project, give --root DIR, or run holdfast init here."],
+  });
 }
 
 /** The path of the file or folder that makes the store there, or null for a store that is not in the file system. */
@@ -86,75 +228,43 @@ export function storeMark(store: string): string | null {
   return null;
 }
 
-function rootOf(said: Said, cwd: string, env: NodeJS.ProcessEnv, mayBeNone: boolean) {
-  const text = said.root ?? notEmpty(env.HOLDFAST_ROOT);
-  if (text !== undefined) {
-    const root = resolve(cwd, text);
-    if (!isWorkspace(root)) throw noWorkspace(`${root} is no workspace: it has no ${HOME}/`, said.root ?? text);
-    return { root, source: said.root === undefined ? ("environment" as const) : ("flag" as const) };
-  }
-  for (let root = resolve(cwd); ; root = dirname(root)) {
-    if (isWorkspace(root)) return { root, source: "found" as const };
-    if (dirname(root) === root) break;
-  }
-  if (mayBeNone) return null;
-  throw noWorkspace(`there is no workspace here: neither ${cwd} nor a folder above it has a ${HOME}/`, null);
-}
-
-/** A deliverable's folder keeps a `.holdfast/` of its own, and is no workspace for that. */
-function isWorkspace(root: string): boolean {
-  const home = join(root, HOME);
-  if (!isFolder(home)) return false;
-  if (existsSync(join(home, "workspace.json")) || existsSync(join(home, "holdfast.db"))) return true;
-  return !existsSync(join(root, "_LOCK.json")) && !existsSync(join(root, "_LOCK.log.jsonl"));
-}
-
-/** `E_IO` where nobody may look. */
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOTDIR") return false;
-    throw code === "EACCES" ? ioError(error, "look at", path) : error;
-  }
-}
-
-function storeOf(named: string | undefined, cwd: string, root: string | null, config: Config): string {
-  if (named !== undefined) return absolute(named, cwd);
-  if (config.store !== undefined) return absolute(config.store, root ?? cwd);
-  return `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`;
-}
-
-/** What a process keeps in its memory ends with it: a lock that a command took there would look taken, and be nobody's. */
-function requireShared(store: string): string {
-  // mutant: cli-memory-store: (!store.startsWith("memory:")) return store; → (store.length > 0) return store;
-  if (!store.startsWith("memory:")) return store;
-  throw new HoldfastError("E_CONFIG", `nobody else would see the locks in ${store}: it ends with the command`, {
+/** Throws `E_CONFIG` for a store that ends with the process: a lock taken there by a command would look taken for nothing. */
+export function assertShared({ store }: FoundWorkspace): void {
+  // mutant: cli-memory-store: (!store.startsWith("memory:")) return; → (store.length > 0) return;
+  if (!store.startsWith("memory:")) return;
+  throw new HoldfastError("E_CONFIG", `no other process sees the locks in ${store}: it ends with the command`, {
     reason: "unsupported_store",
     details: { field: "store" },
     next: ["Use sqlite:PATH, file:DIR or postgres://…."],
   });
 }
 
-/** A relative path means one place, wherever the command is given. Without one, looking would find nothing held. */
+/** Makes the path of a URL absolute. A URL without a path is refused: looking there would find nothing held. */
 function absolute(url: string, base: string): string {
+  if (typeof url !== "string") throw invalidArgument("store", "a URL such as sqlite:PATH");
   if (/^(sqlite|file):$/.test(url))
     throw new HoldfastError("E_CONFIG", `${url} needs a path`, {
       reason: "invalid_store_url",
       details: { field: "store" },
       next: [`Write ${url}PATH.`],
     });
-  const [, scheme, place = ""] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
-  return scheme === undefined || isAbsolute(place) ? url : `${scheme}:${resolve(base, place)}`;
+  return absoluteFrom(base, url);
 }
 
-function noWorkspace(message: string, root: string | null): HoldfastError {
-  return new HoldfastError("E_CONFIG", message, {
-    reason: "no_workspace",
-    details: { field: "root" },
-    next: [root === null ? "holdfast init" : `holdfast init --root ${root}`],
-  });
+/** Children inherit the environment into other folders, where a relative path would name another place. */
+function absoluteInEnvironment(value: string, name: string): string {
+  const [, path = value] = /^(?:sqlite|file):(.*)$/s.exec(value) ?? [];
+  const isPath = name === "HOLDFAST_ROOT" || path !== value;
+  if (!isPath || isAbsolute(path)) return value;
+  throw new HoldfastError(
+    "E_CONFIG",
+    `${name}=${value} has a relative path, which names another place in each folder`,
+    {
+      reason: "relative_path",
+      details: { field: name },
+      next: [`Set ${name} to an absolute path.`],
+    },
+  );
 }
 
 function notEmpty(text: string | undefined): string | undefined {

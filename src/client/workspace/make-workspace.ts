@@ -1,25 +1,23 @@
-/** Makes a workspace: the folder `.holdfast/` with its mark and its `.gitignore`. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+/**
+ * Makes the folder `.holdfast/` of a workspace, with a `.gitignore` that keeps git away from it. The folder becomes a
+ * workspace when the first opener of its store creates the record. Each step may be repeated after a crash.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { excludeFromGit } from "./git-exclude.js";
 
-const MARK = { schema_version: 1 };
-/** Locks are this machine's business; the board is meant to be shared. */
-const IGNORED = "/*\n!/.gitignore\n!/board/\n";
+/** Locks are this machine's; the board is meant to be shared. The file ignores itself, so `git stash -u` leaves it there. */
+const IGNORED = "/*\n!/board/\n";
 
-/** Makes `.holdfast/` with its mark. False when it was there. */
-export function makeWorkspace(root: string): boolean {
+export function makeHome(root: string): void {
   const home = join(root, HOME);
-  const mark = join(home, "workspace.json");
-  if (existsSync(mark)) return false;
   try {
     mkdirSync(home, { recursive: true });
-    if (!existsSync(join(home, ".gitignore"))) writeFileSync(join(home, ".gitignore"), IGNORED);
-    writeFileSync(mark, `${JSON.stringify(MARK)}\n`, { flag: "wx" });
-    return true;
+    writeFileSync(join(home, ".gitignore"), IGNORED, { flag: "wx" });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw ioError(error, "create", mark);
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw ioError(error, "create", home);
   }
+  excludeFromGit(root);
 }

@@ -24,12 +24,14 @@
  */
 import { constants } from "node:os";
 import { ERRORS, HoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import type { Lease } from "../../client/lease/lease.js";
 import { isLoss } from "../../client/lease/loss.js";
 import { marginMs } from "../../client/lease/trust.js";
-import { type HoldfastOptions, openForCommand } from "../../client/open-holdfast.js";
+import { openIn } from "../../client/open-holdfast.js";
 import type { AcquireOptions } from "../../client/options.js";
+import type { FoundWorkspace } from "../../client/workspace/find-workspace.js";
 import type { GrantRecord } from "../../lock/grant.js";
 import { pathOf } from "../../platform/process/process-table.js";
 import type { CommandEnd, CommandProcesses } from "./command-processes.js";
@@ -42,7 +44,9 @@ const LEFTOVER_GRACE_MS = 5_000;
 const RELEASE_TRIES = 3;
 
 export interface RunRequest {
-  readonly workplace: HoldfastOptions;
+  readonly workspace: FoundWorkspace;
+  /** Called with the folder that became a workspace. */
+  readonly onMade?: (root: string) => void;
   readonly keys: readonly string[];
   readonly acquire: Pick<AcquireOptions, "mode" | "ttl" | "wait" | "metadata">;
   /** Sees the wait for the locks, to tell of it. */
@@ -77,7 +81,8 @@ export interface RunOutcome {
 export async function runCommand(request: RunRequest): Promise<RunOutcome> {
   const desk = openSignalDesk();
   try {
-    const holdfast = await openForCommand(request.workplace);
+    const { workspace, onMade } = request;
+    const holdfast = await openIn(workspace, { heart: "loop", runsCommand: true, ...given({ onMade }) });
     const outcome = await runIn(holdfast, request, desk);
     // What was not given back must go on being provable: closing would take the proof's file away.
     if (outcome.kept === null) await holdfast.close();

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openDal } from "../../../src/features/dal/dal.js";
 import { isHoldfastError, openHoldfast } from "../../../src/index.js";
 import { Scene } from "../../fixtures/command.fixture.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 import { sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
 
@@ -43,7 +44,7 @@ describe("the password of a store's URL", () => {
     const scene = new Scene();
     onTestFinished(() => scene.close());
     const url = withPassword(await newPostgresStore(server));
-    mkdirSync(join(scene.root, ".holdfast"));
+    markWorkspace(scene.root);
     writeFileSync(join(scene.root, "holdfast.config.json"), JSON.stringify({ store: url }));
     const shown: string[] = [];
     const run = async (...words: readonly string[]): Promise<number | null> => {

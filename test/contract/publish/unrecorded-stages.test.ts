@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { examine } from "../../../src/apps/doctor/examine.js";
 import { kernelOf } from "../../../src/client/kernel.js";
-import { makeWorkspace } from "../../../src/client/workspace/make-workspace.js";
 import { findWorkspace } from "../../../src/features/configuration.js";
 import { newStageName } from "../../../src/features/publish/stage/stage-name.js";
 import { publish } from "../../../src/publish.js";
 import { scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 import { prepare } from "../../fixtures/publish/crash-sweep.fixture.js";
 import {
   debrisAt,
@@ -62,7 +62,7 @@ it.each(["sqlite", "file"] as const)("PUB-3: %s: the next publish removes it", a
 });
 
 const consult = ({ dir, store }: Scene, repair: boolean) => {
-  makeWorkspace(dir);
+  markWorkspace(dir);
   const workspace = findWorkspace({ root: dir, store, owner: "user:doctor" }, { cwd: dir, env: {} });
   return examine(workspace, { env: { XDG_STATE_HOME: dir }, repair });
 };

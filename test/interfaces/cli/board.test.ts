@@ -1,6 +1,6 @@
 /** The commands of the board, as agents use them. */
 import { execFile, spawn } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,6 +24,7 @@ interface Answer {
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), "holdfast-board-cli-"));
   root = join(base, "place");
+  mkdirSync(root);
   await holdfast("user:a", "init", "--root", root);
 }, TIMEOUT);
 afterAll(() => rmSync(base, { recursive: true, force: true }));

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { makeWorkspace } from "../../../src/client/workspace/make-workspace.js";
 import { openHoldfast } from "../../../src/index.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 import { sharedServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
 import { outlive } from "../../fixtures/publish/server-statements.fixture.js";
@@ -45,7 +45,7 @@ describe("publishing from the command line, on PostgreSQL", () => {
   it("PUB-1: a folder around the workspace is not replaced, though the locks are elsewhere", async () => {
     await using at = await sceneOnServer();
     const { scene, json } = at;
-    makeWorkspace(scene.path("around/workspace"));
+    markWorkspace(scene.path("around/workspace"));
     const words = ["around", "--from", "build", "--lock", "site", "--root", scene.path("around/workspace")];
     const refused = { exit: 64, answer: { error: { code: "E_INVALID_ARGUMENT", details: { field: "target" } } } };
     expect(await json("publish", ...words)).toMatchObject(refused);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../../dist/features/runtime/run-command.js";
+import { storeAlone } from "../../../src/client/workspace/find-workspace.js";
 import { isGone, PATIENTLY, RunScene, tellsOfNobody, until } from "../../fixtures/run/run.fixture.js";
 
 /** Goes on for ever, and would rather return 0 than be told to end. */
@@ -83,7 +84,7 @@ describe("run whose lease is lost", PATIENTLY, () => {
     const started = scene.path("started");
     let isLost = false;
     const running = runCommand({
-      workplace: { store: scene.url },
+      workspace: storeAlone(scene.url, "agent:run"),
       keys: ["k"],
       acquire: { ttl: "10m" },
       program: "touch",

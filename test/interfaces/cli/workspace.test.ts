@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findWorkspace } from "../../../src/features/configuration.js";
 import { HoldfastError } from "../../../src/index.js";
 import { openScene, type Scene } from "../../fixtures/command.fixture.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 import { HAS_TERMINALS } from "./terminal.fixture.js";
 
 let scene: Scene;
@@ -14,11 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-function place(name: string, config?: unknown): string {
-  const root = join(scene.dir, name);
-  mkdirSync(join(root, ".holdfast"), { recursive: true });
-  if (config !== undefined) writeFileSync(join(root, "holdfast.config.json"), JSON.stringify(config));
-  return root;
+function place(name: string, config?: object): string {
+  return markWorkspace(join(scene.dir, name), config);
 }
 
 function refusal(action: () => unknown): HoldfastError {
@@ -30,14 +28,19 @@ function refusal(action: () => unknown): HoldfastError {
   throw new Error("was accepted");
 }
 
-describe("CLI-1: which workspace, store and owner", () => {
-  it("is no file", () => {
-    const file = join(place("a-file", {}), "holdfast.config.json");
-    expect(refusal(() => findWorkspace({ root: file }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
+describe("the workspace, store and owner in force", () => {
+  it("a root that is a file, or not there, is refused by name", () => {
+    const file = join(place("a-file"), "holdfast.config.json");
+    for (const root of [file, "/nowhere"])
+      expect(refusal(() => findWorkspace({ root }, { cwd: "/", env: {} }))).toMatchObject({
+        code: "E_INVALID_ARGUMENT",
+        message: `root: ${root} is not a folder`,
+      });
+    expect(refusal(() => findWorkspace({}, { cwd: "/", env: { HOLDFAST_ROOT: "/nowhere" } })).code).toBe("E_CONFIG");
   });
 
-  it("is the nearest folder upwards with .holdfast/, and the flag beats the environment beats the configuration", () => {
-    const root = place("nested", { store: "sqlite:locks/l.db", owner: "service:config" });
+  it("an argument is stronger than the environment, and that than the configuration", () => {
+    const root = place("nested", { store: "sqlite:locks/l.db", owner: "service:config", wait: "1s" });
     mkdirSync(join(root, "a/b"), { recursive: true });
     const env = { HOLDFAST_OWNER: "agent:env" };
     expect(findWorkspace({}, { cwd: join(root, "a/b"), env: {} })).toMatchObject({
@@ -47,35 +50,48 @@ describe("CLI-1: which workspace, store and owner", () => {
       sources: { root: "found", store: "config", owner: "config" },
     });
     expect(findWorkspace({}, { cwd: root, env })).toMatchObject({ owner: "agent:env" });
-    const said = findWorkspace({ root, owner: "agent:flag", store: "file:here" }, { cwd: "/tmp", env });
+    const said = findWorkspace({ root, owner: "agent:flag", store: "file:here", wait: "3s" }, { cwd: "/tmp", env });
     expect(said).toMatchObject({
       owner: "agent:flag",
       store: "file:/tmp/here",
-      sources: { root: "flag", store: "flag" },
+      config: { wait: "3s" },
+      sources: { root: "argument", store: "argument", wait: "argument" },
     });
-    const around = findWorkspace({}, { cwd: "/", env: { HOLDFAST_ROOT: root, HOLDFAST_STORE: "file:/else" } });
-    expect(around).toMatchObject({ root, store: "file:/else", sources: { root: "environment", store: "environment" } });
+    const variables = { HOLDFAST_ROOT: root, HOLDFAST_STORE: "file:/else", HOLDFAST_LOCK_TIMEOUT: "2" };
+    expect(findWorkspace({}, { cwd: "/", env: variables })).toMatchObject({
+      root,
+      store: "file:/else",
+      config: { wait: 2_000 },
+      sources: { root: "environment", store: "environment", wait: "environment" },
+    });
   });
 
-  it("needs no workspace where a store is named, and is never made in passing", () => {
-    expect(findWorkspace({ store: "file:/x" }, { cwd: "/", env: {} })).toMatchObject({ root: null, store: "file:/x" });
-    expect(refusal(() => findWorkspace({}, { cwd: "/", env: {} }))).toMatchObject({
+  it.each([
+    ["HOLDFAST_ROOT", "here"],
+    ["HOLDFAST_STORE", "file:locks"],
+    ["HOLDFAST_STORE", "sqlite:./x.db"],
+  ])("a relative path in %s is refused: %s", (name, value) => {
+    expect(refusal(() => findWorkspace({}, { cwd: scene.root, env: { [name]: value } }))).toMatchObject({
       code: "E_CONFIG",
-      next: ["holdfast init"],
+      details: { reason: "relative_path", field: name },
     });
-    const error = refusal(() => findWorkspace({ root: "/nowhere" }, { cwd: "/", env: {} }));
-    expect(error.next).toEqual(["holdfast init --root /nowhere"]);
+  });
+
+  it("a named store needs no workspace, and a search makes none", () => {
+    expect(findWorkspace({ store: "file:/x" }, { cwd: "/", env: {} })).toMatchObject({ root: null, store: "file:/x" });
+    expect(findWorkspace({}, { cwd: "/", env: {} })).toMatchObject({ root: "/", isThere: false });
   });
 
   // kills: cli-memory-store
-  it("is no store that ends with the command, wherever it is named", () => {
+  it("a command refuses a store that ends with it, wherever it is named", async () => {
     const root = place("memory", { store: "memory:here" });
-    for (const env of [{ HOLDFAST_STORE: "memory:x" }, {}])
-      expect(refusal(() => findWorkspace({}, { cwd: root, env }))).toMatchObject({
-        code: "E_CONFIG",
-        message: expect.stringContaining("ends with the command"),
-      });
-    expect(refusal(() => findWorkspace({ store: "memory:x" }, { cwd: "/", env: {} })).code).toBe("E_CONFIG");
+    const answers = await Promise.all([
+      scene.json(["lock", "list"], { cwd: root }),
+      scene.json(["lock", "list"], { env: { HOLDFAST_STORE: "memory:x" } }),
+      scene.json(["lock", "list", "--store", "memory:x"]),
+    ]);
+    for (const { error } of answers)
+      expect(error).toMatchObject({ code: "E_CONFIG", message: expect.stringContaining("ends with the command") });
   });
 
   it("tells that a wrong name of an owner is in the environment, and that a store has no place", () => {
@@ -92,10 +108,9 @@ describe("CLI-1: which workspace, store and owner", () => {
     expect(findWorkspace({ root }, { cwd: "/", env: {} }).owner).toBe("service:marked");
   });
 
-  it("is not the folder of a deliverable, which has a .holdfast/ too", () => {
+  it("a folder with .holdfast/ alone is not a workspace: a deliverable has one too", () => {
     const inside = join(place("outer"), "DEL-1");
     mkdirSync(join(inside, ".holdfast"), { recursive: true });
-    writeFileSync(join(inside, "_LOCK.json"), "{}");
     expect(findWorkspace({}, { cwd: inside, env: {} }).root).toBe(join(scene.dir, "outer"));
   });
 
@@ -129,21 +144,36 @@ describe("set-up commands", () => {
       scene.json(["lock", "acquire", "hand:1"], { cwd: root }),
     ]);
     expect(again.created).toBe(false);
-    expect(Object.keys(shown)).toEqual(["root", "store", "owner", "config_file", "config", "sources"]);
-    expect(shown).toMatchObject({ root, store, sources: { root: "found", store: "default", owner: "default" } });
+    expect(Object.keys(shown)).toEqual(["config_file", "settings"]);
+    expect(shown.settings).toMatchObject({
+      root: { value: root, source: "found" },
+      store: { value: store, source: "record" },
+      owner: { source: "default" },
+      ttl: { value: "30s", source: "default" },
+      profiles: { value: { "hand:": "strict" }, source: "config" },
+    });
     expect(status.profile).toBe("strict");
     expect([strict.exit, strict.error.details.field]).toEqual([64, "detached"]);
     writeFileSync(join(root, "holdfast.config.json"), JSON.stringify({ profiles: { "hand:": "lease" } }));
     expect((await scene.json(["lock", "list"], { cwd: root })).exit).toBe(78);
   });
 
-  it("init says of a store that only this command was told of how the others find it", async () => {
+  it("init records the store that it was given, and moves to another one while nothing is held", async () => {
     const root = join(scene.dir, "told");
     mkdirSync(root);
-    const { exit, stderr } = await scene.run(["init", "--store", `file:${join(scene.dir, "apart")}`], { cwd: root });
-    expect([exit, stderr]).toEqual([0, expect.stringContaining('write "store" into holdfast.config.json')]);
-    const { stderr: plain } = await scene.run(["init"], { cwd: root });
-    expect(plain).not.toContain("holdfast.config.json");
+    const [first, second] = ["one", "two"].map((name) => `file:${join(scene.dir, name)}`);
+    const init = (...words: string[]) => scene.json(["init", ...words], { cwd: root });
+    expect((await init("--store", first ?? "")).data).toMatchObject({ created: true, store: first });
+    await scene.data(["lock", "acquire", "deploy"], { cwd: root });
+    expect((await scene.data(["lock", "list", "--store", first ?? ""], { cwd: "/" })).grants).toHaveLength(1);
+    const refused = await init("--store", second ?? "");
+    expect([refused.exit, refused.error.details.resources]).toEqual([75, ["deploy"]]);
+    await scene.data(["lock", "release", "deploy"], { cwd: root });
+    expect((await init("--store", second ?? "")).data).toMatchObject({ created: false, store: second });
+    expect((await scene.data(["config", "show"], { cwd: root })).settings.store).toEqual({
+      value: second,
+      source: "record",
+    });
   });
 
   it("looking creates nothing: no workspace is told, no store is free", async () => {

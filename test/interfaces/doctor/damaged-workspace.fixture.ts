@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type DoctorOptions, examine } from "../../../src/apps/doctor/examine.js";
-import { makeWorkspace } from "../../../src/client/workspace/make-workspace.js";
 import { findWorkspace } from "../../../src/features/configuration.js";
 import { type Holdfast, openHoldfast } from "../../../src/index.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 
 export const KINDS = ["sqlite", "file"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -28,7 +28,7 @@ export class Ward {
     this.root = mkdtempSync(join(tmpdir(), "holdfast-doctor-"));
     onTestFinished(() => rmSync(this.root, { recursive: true, force: true }));
     if (disk !== undefined) this.#mount(disk);
-    makeWorkspace(this.root);
+    markWorkspace(this.root);
   }
 
   #mount(size: string): void {

@@ -299,6 +299,6 @@ describe("findings", () => {
     const { findings } = await ward.examine({ checks: [fails, ...CHECKS] });
     expect(findings.map(({ code, message }) => [code, message])).toContainEqual(["STORE_UNREADABLE", "it cannot look"]);
     expect(findings.map(({ code }) => code)).toContain("STORE_MISSING");
-    expect(readdirSync(ward.root)).toEqual([".holdfast"]);
+    expect(readdirSync(ward.root).sort()).toEqual([".holdfast", "holdfast.config.json"]);
   });
 });

@@ -7,10 +7,10 @@ import type { AgentClient } from "../../../src/agents/hooks/call.js";
 import { type Checked, checkHook } from "../../../src/agents/hooks/check.js";
 import { RunLocks, type RunPlace } from "../../../src/agents/run/run-locks.js";
 import { acquireDetached } from "../../../src/client/workspace/detached-grants.js";
-import { makeWorkspace } from "../../../src/client/workspace/make-workspace.js";
 import { openTokenFiles } from "../../../src/client/workspace/token-files.js";
 import { type Holdfast, openHoldfast, pathKey } from "../../../src/index.js";
 import { parseKey } from "../../../src/lock/key.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 
 let dir: string;
 let root: string;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "holdfast-hook-"));
   root = join(dir, "workspace");
   mkdirSync(join(root, "src"), { recursive: true });
-  makeWorkspace(root);
+  markWorkspace(root);
   env = { XDG_STATE_HOME: join(dir, "state") };
   library = await openHoldfast({ root, owner: "user:test", heart: "loop" });
 });
@@ -389,7 +389,7 @@ describe("HOOK-1: closed when in doubt", () => {
     expect(gone.stderr).toContain("holdfast init");
     const broken = join(dir, "broken");
     mkdirSync(broken);
-    makeWorkspace(broken);
+    markWorkspace(broken);
     writeFileSync(join(broken, ".holdfast", "holdfast.db"), "no database");
     expect((await write("n", join(broken, "a"), { cwd: broken })).exit).toBe(2);
     writeFileSync(join(broken, "holdfast.config.json"), "{");

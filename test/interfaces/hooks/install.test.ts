@@ -13,6 +13,7 @@ import { parseJsonText, plainValue } from "../../../src/agents/hooks/install/jso
 import { agentsPagePart, hookPart, mcpPart } from "../../../src/agents/hooks/install/parts.js";
 import { textDiff } from "../../../src/agents/hooks/install/text-diff.js";
 import { openGuard } from "../../../src/files/guard.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 
 const launcher = { command: "holdfast", args: [], isLocal: false };
 const options: HookOptions = { launcher, waitSeconds: 0, eachTurn: false };
@@ -20,7 +21,7 @@ const options: HookOptions = { launcher, waitSeconds: 0, eachTurn: false };
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "holdfast-install-"));
-  mkdirSync(join(root, ".holdfast"));
+  markWorkspace(root);
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 

@@ -1,5 +1,5 @@
 /** A workspace with agents in it: official clients, over a pipe in this process, over stdio, or over HTTP. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { createServer } from "../../../src/agents/mcp/serve/server.js";
 import { type Holdfast, openHoldfast } from "../../../src/index.js";
 // Loaded with the file: left to the first call it would count against the time of the first test.
 import "../../../src/store/sqlite/open.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 
 /** A busy machine may take long for anything; these end only what hangs. */
 export const PATIENTLY = { timeout: 240_000 };
@@ -68,7 +69,7 @@ export class Scene {
   readonly #closing: (() => Promise<unknown>)[] = [];
 
   constructor(config: Record<string, unknown> = {}) {
-    mkdirSync(join(this.root, ".holdfast"));
+    markWorkspace(this.root);
     writeFileSync(join(this.root, "holdfast.config.json"), JSON.stringify(config));
   }
 

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openHoldfast } from "../../../src/client/open-holdfast.js";
+import { openHoldfast } from "../../../src/features/configuration.js";
 import { Database } from "../../../src/store/sqlite/connection/database.js";
 import { scratchFolder } from "../../fixtures/crash/crash-sweep.fixture.js";
 import { inParallel } from "../../fixtures/crash/kill.fixture.js";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../../src/base/errors.js";
-import { openHoldfast } from "../../../src/client/open-holdfast.js";
 import { createAuditTrail } from "../../../src/client/reading/audit-trail.js";
+import { openHoldfast } from "../../../src/features/configuration.js";
 import type { AuditEntry } from "../../../src/lock/audit.js";
 import type { Key } from "../../../src/lock/key.js";
 import type { AuditPage, Store } from "../../../src/store/contract.js";

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Holdfast } from "../../../src/client/holdfast.js";
-import { openHoldfast } from "../../../src/client/open-holdfast.js";
+import { openHoldfast } from "../../../src/features/configuration.js";
 
 const NAMES = ["acquired", "released", "refused", "lost", "ended"] as const;
 

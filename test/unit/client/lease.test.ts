@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { HoldfastError } from "../../../src/base/errors.js";
 import type { Lease } from "../../../src/client/lease/lease.js";
 import { noting } from "../../../src/client/lease/loss.js";
-import { openHoldfast } from "../../../src/client/open-holdfast.js";
+import { openHoldfast } from "../../../src/features/configuration.js";
 import { openWorkplace, pass, type Workplace } from "../../fixtures/client/instance.fixture.js";
 import { key } from "../../fixtures/lock/samples.fixture.js";
 import { PARTY } from "../../fixtures/store/acquire-request.fixture.js";

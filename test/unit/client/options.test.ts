@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseDuration, showDuration } from "../../../src/base/duration.js";
-import { openHoldfast } from "../../../src/client/open-holdfast.js";
-import { type AcquireOptions, parseAcquire, parseOwner, parseWait, parseWaitOr } from "../../../src/client/options.js";
+import { type AcquireOptions, parseAcquire, parseOwner, waitFrom } from "../../../src/client/options.js";
+import { openHoldfast } from "../../../src/features/configuration.js";
 import { fc } from "../../fixtures/fast-check.fixture.js";
 
 afterEach(() => vi.unstubAllEnvs());
 
-const NOTHING = { env: {} };
+const NOTHING = {};
 const ANY = { atLeastMs: 0, atMostMs: 1e12 };
 
 describe("durations", () => {
@@ -71,26 +71,26 @@ describe("defaults", () => {
       ["0", 0],
       ["1.5", 1_500],
       ["120", 120_000],
-      ["", 5_000],
+      ["", undefined],
     ] as const) {
-      const env = { HOLDFAST_LOCK_TIMEOUT: text };
-      expect(parseWaitOr(undefined, env)).toBe(ms);
-      expect(parseAcquire("k", {}, { env }).waitMs).toBe(ms);
-      expect(parseWait("2s")).toBe(2_000);
+      expect(waitFrom({ HOLDFAST_LOCK_TIMEOUT: text })).toBe(ms);
     }
   });
 
   it.each(["-1", "soon", "NaN", "Infinity", "86401"])("LOCK-12: HOLDFAST_LOCK_TIMEOUT=%s is E_CONFIG", (text) => {
     const env = { HOLDFAST_LOCK_TIMEOUT: text };
-    expect(() => parseWaitOr(undefined, env)).toThrow(expect.objectContaining({ code: "E_CONFIG" }));
-    expect(parseWaitOr(0, env)).toBe(0);
+    expect(() => waitFrom(env)).toThrow(expect.objectContaining({ code: "E_CONFIG" }));
   });
 
-  it("an open instance reads HOLDFAST_LOCK_TIMEOUT at each request that names no wait", async () => {
-    await using holdfast = await openHoldfast({ store: "memory:timeout-of-environment", owner: "agent:a" });
+  it("openHoldfast reads HOLDFAST_LOCK_TIMEOUT, and an argument is stronger", async () => {
+    const memory = { store: "memory:timeout-of-environment", owner: "agent:a" };
+    vi.stubEnv("HOLDFAST_LOCK_TIMEOUT", "2");
+    await using holdfast = await openHoldfast(memory);
+    await using named = await openHoldfast({ ...memory, wait: "3s" });
+    expect(holdfast.settings.wait).toEqual({ value: 2_000, source: "environment" });
+    expect(named.settings.wait).toEqual({ value: "3s", source: "argument" });
     vi.stubEnv("HOLDFAST_LOCK_TIMEOUT", "soon");
-    await expect(holdfast.acquire("k")).rejects.toMatchObject({ code: "E_CONFIG" });
-    await (await holdfast.acquire("k", { wait: 0 })).release();
+    await expect(openHoldfast(memory)).rejects.toMatchObject({ code: "E_CONFIG" });
   });
 
   it("LOCK-4: metadata is kept as the JSON it is, apart from what the caller does to it later", () => {

@@ -7,9 +7,8 @@ import { HoldfastError } from "../../../base/errors.js";
 import { HOME } from "../../../base/home-folder.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf } from "../../../client/kernel.js";
-import { openHoldfast } from "../../../client/open-holdfast.js";
+import { openIn } from "../../../client/open-holdfast.js";
 import { pathKey } from "../../../client/path-key.js";
-import { holdfastOptions } from "../../../client/workspace/find-workspace.js";
 import { type Board, openBoard } from "../../../features/board/board.js";
 import type { Workspace } from "../../../features/configuration.js";
 import { Policies } from "../../../features/policy/perform.js";
@@ -109,7 +108,7 @@ export class Run {
 
 export async function openRun(handle: string, workspace: Workspace, owner: string): Promise<Run> {
   // Everything is held detached, so no heart ever beats.
-  const holdfast = await openHoldfast({ ...holdfastOptions(workspace), owner, heart: "loop" });
+  const holdfast = await openIn(workspace, { owner, heart: "loop" });
   try {
     return new Run(handle, workspace, holdfast);
   } catch (error) {

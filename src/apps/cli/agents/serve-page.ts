@@ -44,7 +44,7 @@ export async function servePage(context: ContextWith<PageFlags>): Promise<Outcom
 
 /** A page of what is not there would make it, or show for ever that nothing is held. */
 function noStore({ where, sources }: Workspace): HoldfastError {
-  const isNamed = sources.store === "flag" || sources.store === "environment";
+  const isNamed = sources.store === "argument" || sources.store === "environment";
   return new HoldfastError("E_CONFIG", `there is nothing to look at yet: ${where} is not there`, {
     reason: "no_store",
     details: { field: "store" },

@@ -29,9 +29,8 @@ export interface OpenBoard {
 
 /** The board of the workspace, to change it. */
 export async function openTheBoard(context: BaseContext): Promise<OpenBoard> {
-  const dir = boardFolder(context);
   const holdfast = await context.openHoldfast();
-  return { holdfast, board: openBoard(holdfast, dir), files: tokenFiles(context, holdfast) };
+  return { holdfast, board: openBoard(holdfast, boardFolder(context)), files: tokenFiles(context, holdfast) };
 }
 
 /** The same to look at it: the store of locks is not even opened. */

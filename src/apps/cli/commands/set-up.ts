@@ -9,7 +9,8 @@ export const SET_UP: readonly Command[] = [
     group: "set-up",
     summary: "make a workspace here: .holdfast/ with the store in it",
     about: [
-      "Makes .holdfast/ in --root, or in the current folder, opens the store and records in it what everybody must agree on (levels, profiles) from holdfast.config.json. In a workspace that is there already it only writes the caps of jobs into the store anew.",
+      "Makes .holdfast/ in --root, or at the top of the repository, or outside of one in the current folder. It opens the store and records it for all who work here, with what everybody must agree on (levels, profiles) from holdfast.config.json. In a workspace that is there already it only writes the caps of jobs into the store anew.",
+      "With --store it moves a workspace to another store, while nothing is held. When the recorded store is lost, it begins a new one, whose fencing tokens start at the current time.",
       "With --agents also what agents need: lines in AGENTS.md, hooks and MCP entries of the clients that have a folder here (of all when none has), and the pre-commit hook of git. The changes are shown, and written after a yes.",
     ],
     flags: {
@@ -20,6 +21,7 @@ export const SET_UP: readonly Command[] = [
         choices: AGENT_CLIENTS,
         help: "with --agents: for this client",
       },
+      nested: { type: "boolean", help: "also inside another workspace, in --root or the current folder" },
       yes: { type: "boolean", help: "with --agents: write without asking" },
       "dry-run": { type: "boolean", help: "with --agents: show what would change there and write none of it" },
     },

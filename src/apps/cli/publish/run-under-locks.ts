@@ -7,7 +7,6 @@ import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { Lease } from "../../../client/lease/lease.js";
 import type { AcquireOptions } from "../../../client/options.js";
-import { holdfastOptions } from "../../../client/workspace/find-workspace.js";
 import type { ChangesOutcome } from "../../../features/publish/publish-changes.js";
 import { type RunOutcome, runCommand, type StagedCommand } from "../../../features/runtime/run-command.js";
 import { StoppedBySignal } from "../../../features/runtime/signals.js";
@@ -16,6 +15,7 @@ import type { Mode } from "../../../lock/mode.js";
 import type { BaseContext, Outcome } from "../command.js";
 import { Interrupted } from "../input/interrupted.js";
 import { tellingOfTheWait } from "../locks/acquire.js";
+import { madeNote } from "../output/made-note.js";
 import { openReport } from "../output/report-file.js";
 import { stageData, stageNotes } from "./stage-text.js";
 
@@ -55,7 +55,8 @@ export async function runUnderLocks(context: RunContext): Promise<Outcome> {
       staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
     };
     const outcome = await runCommand({
-      workplace: holdfastOptions(context.workspace()),
+      workspace: context.settings(),
+      onMade: (made) => context.screen.say(madeNote(made)),
       keys,
       acquire: acquireOptions(flags),
       whileWaiting: (holdfast, acquired) => tellingOfTheWait(context, holdfast, keys, acquired),

@@ -1,7 +1,8 @@
 /** Approves one use of an operation, and prints the token of the approval. */
 
 import { given } from "../../../base/given.js";
-import { openHoldfast } from "../../../client/open-holdfast.js";
+import { openIn } from "../../../client/open-holdfast.js";
+import { parseOwner } from "../../../client/options.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { clockTime } from "../output/times.js";
 import { idsOf, policiesOf } from "./operation-arguments.js";
@@ -24,9 +25,7 @@ export async function approveOperation(context: ContextWith<ApproveFlags, Operat
   const policies = policiesOf(context);
   policies.explain(operation, scope);
   await using holdfast =
-    by === undefined
-      ? await context.openHoldfast()
-      : await openHoldfast({ store: context.workspace().store, owner: by });
+    by === undefined ? await context.openHoldfast() : await openIn(context.settings(), { owner: parseOwner(by, "by") });
   const { token, record } = await policies.approve(holdfast, operation, scope, given({ ttl, reason }));
   return {
     data: { approval: { ...record, approval_token: token } },

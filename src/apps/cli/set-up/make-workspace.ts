@@ -1,37 +1,43 @@
 /** Makes a workspace, and its store with the settings of the configuration; with `--agents` the files of agents too. */
-
-import { resolve } from "node:path";
 import type { AgentClient } from "../../../agents/hooks/call.js";
 import { kernelOf } from "../../../client/kernel.js";
-import { CONFIG_FILE } from "../../../client/workspace/config.js";
-import { makeWorkspace } from "../../../client/workspace/make-workspace.js";
-import type { BaseContext, ContextWith, Outcome } from "../command.js";
+import { type RecordChange, settleRecord } from "../../../client/workspace/init-workspace.js";
+import type { ContextWith, Outcome } from "../command.js";
 import { openTheJobs, writeSettings } from "../jobs/jobs.js";
 
 interface InitFlags {
   readonly agents: boolean;
   readonly client: readonly AgentClient[];
   readonly yes: boolean;
+  readonly nested: boolean;
   readonly "dry-run": boolean;
 }
 
 export async function initWorkspace(context: ContextWith<InitFlags>): Promise<Outcome> {
-  const root = resolve(context.cwd, context.flags.root ?? (context.env.HOLDFAST_ROOT || "."));
-  const created = makeWorkspace(root);
-  const holdfast = await context.openHoldfast();
-  const { jobs } = context.workspace().config;
+  const choices = { isNested: context.flags.nested };
+  const { root, record, sources } = context.settings(choices);
+  const created = record === null;
+  const change = await settleRecord(context.settings());
+  if (change !== null) context.settings(choices);
+  const holdfast = await context.openHoldfast("init");
+  const { jobs } = context.settings().config;
   if (jobs !== undefined && kernelOf(holdfast).scripts !== null) await writeSettings(await openTheJobs(context), jobs);
-  const workspace = { root, store: holdfast.storeUrl, created };
+  const workspace = { root: root ?? context.cwd, store: holdfast.storeUrl, created };
   if (context.flags.agents) return (await import("./agents-set-up.js")).setUpAgents(context, workspace);
+  const isElsewhere = created && sources.root === "default" && root !== context.cwd;
   return {
     data: workspace,
     text: () => (created ? `made a workspace in ${root}` : `there is a workspace in ${root} already`),
-    notes: [`locks are kept in ${holdfast.storeUrl}`, ...onlyNow(context)],
+    notes: [
+      ...(isElsewhere ? ["it is the top of the repository; holdfast init --root DIR makes one elsewhere"] : []),
+      `locks are kept in ${holdfast.storeUrl}`,
+      ...changeNotes(change),
+    ],
   };
 }
 
-/** What was said for this command alone is not written down: the next one would keep its locks elsewhere. */
-function onlyNow(context: BaseContext): string[] {
-  if (context.workspace().sources.store !== "flag") return [];
-  return [`other commands do not know that: write "store" into ${CONFIG_FILE}, or set HOLDFAST_STORE`];
+function changeNotes(change: RecordChange | null): string[] {
+  if (change === null) return [];
+  if (!change.wasLost) return [`they were kept in ${change.before} before`];
+  return ["the store that was recorded is lost, with its locks, its audit trail and its jobs; this one begins anew"];
 }

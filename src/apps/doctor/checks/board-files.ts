@@ -1,7 +1,7 @@
 /** Checks the board: files that cannot be read, a change that is not in its files yet, an index that is wrong. */
 import { join } from "node:path";
 import { HOME } from "../../../base/home-folder.js";
-import { openHoldfast } from "../../../client/open-holdfast.js";
+import { openIn } from "../../../client/open-holdfast.js";
 import { openBoard } from "../../../features/board/board.js";
 import { type BoardFault, examineBoard } from "../../../features/board/examine.js";
 import type { Check, Diagnosis, Patient } from "../check.js";
@@ -32,8 +32,8 @@ function describe({ kind, path, problem }: BoardFault, workspace: Patient["works
 }
 
 /** Whoever enters the board writes first what a crash has left out. */
-async function settle({ store, owner }: Patient["workspace"], dir: string): Promise<string> {
-  const holdfast = await openHoldfast({ store, owner, heart: "loop" });
+async function settle(workspace: Patient["workspace"], dir: string): Promise<string> {
+  const holdfast = await openIn(workspace, { heart: "loop" });
   try {
     await using board = openBoard(holdfast, dir);
     return `settled the board; its index shows ${await board.rebuildIndex()} issues`;

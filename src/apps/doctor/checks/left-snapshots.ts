@@ -2,7 +2,7 @@
  * Finds what crashes and tampering left of worktrees and snapshots. `holdfast verify` reads the contents, this check
  * does not.
  */
-import { openHoldfast } from "../../../client/open-holdfast.js";
+import { openIn } from "../../../client/open-holdfast.js";
 import { checkSnapshots, type Fault } from "../../../features/worktree/examine.js";
 import { layoutOf } from "../../../features/worktree/layout.js";
 import { openWorktrees } from "../../../features/worktree/open-worktrees.js";
@@ -37,8 +37,8 @@ function describe(
   };
 }
 
-async function repair({ store, owner }: Patient["workspace"], root: string): Promise<string> {
-  const holdfast = await openHoldfast({ store, owner, heart: "loop" });
+async function repair(workspace: Patient["workspace"], root: string): Promise<string> {
+  const holdfast = await openIn(workspace, { heart: "loop" });
   try {
     const left = await (await openWorktrees(holdfast, { root })).check({ repair: true });
     return `finished or removed what crashes left of snapshots and restores; ${left.length} faults are not safe to mend`;

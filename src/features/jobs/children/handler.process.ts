@@ -1,7 +1,8 @@
 /** The process of a handler: run-in-child.ts starts it and sends it orders. */
 
 import { HoldfastError } from "../../../base/errors.js";
-import { openHoldfast } from "../../../client/open-holdfast.js";
+import { openIn } from "../../../client/open-holdfast.js";
+import { storeAlone } from "../../../client/workspace/find-workspace.js";
 import { asJobError, progressAsJson, resultAsJson, ToldError } from "../as-json.js";
 import type { ChildHandler, ChildRunTools } from "../define.js";
 import type { Order, Report } from "./messages.js";
@@ -33,7 +34,7 @@ async function handle({ job, module, store, owner, token }: Begin): Promise<unkn
     throw new HoldfastError("E_CONFIG", `${module} exports no function handler`, { reason: "invalid_file" });
   const keys = job.locks.map(({ resource }) => resource);
   if (keys.length === 0) return handler(job, { ...TOOLS, lease: null });
-  const holdfast = await openHoldfast({ store, owner, heart: "loop" });
+  const holdfast = await openIn(storeAlone(store, owner), { heart: "loop" });
   try {
     return await handler(job, { ...TOOLS, lease: await holdfast.borrow(keys, token) });
   } finally {

@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openHoldfast, openInstallation } from "../../../../src/client/open-holdfast.js";
+import { openInstallation } from "../../../../src/client/open-holdfast.js";
+import { openHoldfast } from "../../../../src/features/configuration.js";
 import { createSystemClock } from "../../../../src/platform/clock.js";
 
 let dir: string;

@@ -1,0 +1,104 @@
+/**
+ * Makes a workspace on purpose: `holdfast init`. Beside what a first opening does, it turns a workspace that was made in
+ * passing into one that is meant to be, begins a new store for one that was lost, and moves the workspace to another store
+ * while nothing is held in the recorded one.
+ *
+ * The record changes in one rename. A crash before it leaves the recorded store in force, and perhaps a new store that no
+ * record names. An opener that read the record just before the change may still acquire in the earlier store: the change is
+ * taken back when that is seen, and otherwise its process notices within a second that the record names another store.
+ */
+import { existsSync, renameSync } from "node:fs";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { withoutPassword } from "../../base/without-password.js";
+import { isExpired } from "../../lock/profile.js";
+import { createSystemClock } from "../../platform/clock.js";
+import { identifyStore, openStore } from "../../store/open.js";
+import { type FoundWorkspace, storeMark } from "./find-workspace.js";
+import { makeHome } from "./make-workspace.js";
+import { readRecord, replaceRecord, type WorkspaceRecord } from "./workspace-record.js";
+
+/** What `init` changed about a workspace that had a record. */
+export interface RecordChange {
+  /** The store that was recorded before, where it is another one now. */
+  readonly before: string | null;
+  readonly wasLost: boolean;
+}
+
+/** Brings the record in line with what the caller names. Returns null when nothing had to change, or no record is there. */
+export async function settleRecord(found: FoundWorkspace): Promise<RecordChange | null> {
+  const { root, record } = found;
+  if (root === null || record === null) return null;
+  makeHome(root);
+  const wanted = found.sources.store === "record" ? record.store.url : found.store;
+  const there = await idAt(wanted);
+  if (there === record.store.id) return settleIntent(root, record);
+  const isSameUrl = withoutPassword(wanted) === record.store.url;
+  const held = isSameUrl ? [] : await heldIn(record);
+  if (held.length > 0) throw inUse(root, record, held);
+  if (isSameUrl && there === null) setAside(wanted);
+  const store = await openStore(wanted, {}, createSystemClock());
+  await store.close();
+  replaceRecord(root, {
+    ...record,
+    made: "init",
+    store: { id: store.id, url: withoutPassword(wanted), isFirst: true },
+  });
+  const since = isSameUrl ? [] : await heldIn(record);
+  if (since.length > 0) {
+    replaceRecord(root, record);
+    throw inUse(root, record, since);
+  }
+  return { before: record.store.url, wasLost: isSameUrl };
+}
+
+function settleIntent(root: string, record: WorkspaceRecord): null {
+  if (record.made === "in_passing") replaceRecord(root, { ...(readRecord(root) ?? record), made: "init" });
+  return null;
+}
+
+/** An emptied database counts as none. */
+async function idAt(url: string): Promise<string | null> {
+  try {
+    return await identifyStore(url);
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "E_STORE_CORRUPT") return null;
+    throw error;
+  }
+}
+
+/** Keeps what is left of a lost store beside the new one, for whoever can restore it. */
+function setAside(url: string): void {
+  const path = storeMark(url);
+  if (path === null) return;
+  const mark = `lost-${new Date(createSystemClock()().wallMs).toISOString().replace(/[:.]/g, "-")}`;
+  for (const suffix of ["", "-wal", "-shm", "-turn"])
+    try {
+      if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.${mark}${suffix}`);
+    } catch (error) {
+      throw ioError(error, "set aside", path + suffix);
+    }
+}
+
+async function heldIn({ store: { id, url } }: WorkspaceRecord): Promise<readonly string[]> {
+  if ((await idAt(url)) !== id) return [];
+  const clock = createSystemClock();
+  const store = await openStore(url, {}, clock, id);
+  try {
+    const grants = await store.reader.list({ prefix: null, after: null, limit: 1_000 });
+    const now = clock();
+    return grants.filter((grant) => !isExpired(grant, now)).map(({ resource }) => resource);
+  } finally {
+    await store.close();
+  }
+}
+
+function inUse(root: string, { store }: WorkspaceRecord, resources: readonly string[]): HoldfastError {
+  return new HoldfastError(
+    "E_LOCK_CONFLICT",
+    `${root} cannot change its store: ${resources.length} locks are held in ${store.url}`,
+    {
+      details: { root, store: store.url, resources: resources.slice(0, 20) },
+      next: ["holdfast lock list", "Release them, then run holdfast init again."],
+    },
+  );
+}

@@ -1,0 +1,109 @@
+/**
+ * Opens the store of a workspace, and records it when it is the first: from then on every participant opens this store or
+ * is refused.
+ *
+ * A store that is named is compared with the recorded one by URL, and by id when the URLs differ; the comparison creates
+ * nothing. The environment and the configuration may name the recorded store only. An argument may name another one: then
+ * the caller works outside of the workspace, and keys of its files are refused.
+ *
+ * A crash after the store was made and before it was recorded leaves a store without a record; the next opener finds the
+ * same place and records it.
+ */
+import { HoldfastError } from "../../base/errors.js";
+import { withoutPassword } from "../../base/without-password.js";
+import type { Settings } from "../../lock/settings.js";
+import type { Clock } from "../../platform/clock.js";
+import type { Store } from "../../store/contract.js";
+import { identifyStore, openStore } from "../../store/open.js";
+import { assertMayBeMade, assertShared, type FoundWorkspace } from "./find-workspace.js";
+import { makeHome } from "./make-workspace.js";
+import { createRecord, type WorkspaceRecord } from "./workspace-record.js";
+
+/** Whose files an instance may lock. */
+export type Files =
+  | { readonly kind: "workspace"; readonly root: string; readonly id: string; readonly isFirst: boolean }
+  /** The store is not the workspace's own. */
+  | { readonly kind: "foreign"; readonly root: string; readonly where: string }
+  | { readonly kind: "none" };
+
+export interface OpenedStore {
+  readonly store: Store;
+  readonly files: Files;
+  /** The folder that this opening made a workspace, or null. */
+  readonly madeIn: string | null;
+}
+
+/** Throws `E_CONFIG`, `E_STORE_CORRUPT` when the recorded store is lost, and what the opening of the store throws. */
+export async function openStoreOf(
+  found: FoundWorkspace,
+  stated: Partial<Settings>,
+  clock: Clock,
+  made: WorkspaceRecord["made"] = "in_passing",
+): Promise<OpenedStore> {
+  const { root, record, store: url } = found;
+  const isNamed = found.sources.store === "argument";
+  if (!isNamed) assertShared(found);
+  if (root === null || (isNamed && url.startsWith("memory:"))) {
+    const files: Files = root === null ? { kind: "none" } : { kind: "foreign", root, where: ownStoreOf(found) };
+    return { store: await openStore(url, stated, clock), files, madeIn: null };
+  }
+  if (record !== null) return openRecorded(found, root, record, stated, clock);
+  assertMayBeMade(found);
+  makeHome(root);
+  const store = await openStore(url, stated, clock);
+  try {
+    const recorded = createRecord(root, { made, store: { id: store.id, url: withoutPassword(url), isFirst: true } });
+    if (recorded.store.id !== store.id) throw otherStore(found, root, recorded);
+    return { store, files: filesOf(root, recorded), madeIn: found.isThere ? null : root };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openRecorded(
+  found: FoundWorkspace,
+  root: string,
+  record: WorkspaceRecord,
+  stated: Partial<Settings>,
+  clock: Clock,
+): Promise<OpenedStore> {
+  const { store: url, sources } = found;
+  const isRecorded = withoutPassword(url) === record.store.url || (await identifyStore(url)) === record.store.id;
+  if (isRecorded) {
+    const store = await openStore(url, stated, clock, record.store.id);
+    return { store, files: filesOf(root, record), madeIn: null };
+  }
+  if (sources.store !== "argument") throw otherStore(found, root, record);
+  const files: Files = { kind: "foreign", root, where: record.store.url };
+  return { store: await openStore(url, stated, clock), files, madeIn: null };
+}
+
+function filesOf(root: string, { id, store }: WorkspaceRecord): Files {
+  return { kind: "workspace", root, id, isFirst: store.isFirst };
+}
+
+function ownStoreOf({ record, root }: FoundWorkspace): string {
+  return record?.store.url ?? `the store of ${root}`;
+}
+
+function otherStore({ where, sources }: FoundWorkspace, root: string, record: WorkspaceRecord): HoldfastError {
+  const by =
+    sources.store === "environment"
+      ? "HOLDFAST_STORE"
+      : sources.store === "config"
+        ? "holdfast.config.json"
+        : "the default";
+  return new HoldfastError(
+    "E_CONFIG",
+    `${by} names the store ${where}, and the workspace ${root} uses ${record.store.url}`,
+    {
+      reason: "other_store",
+      details: { field: "store", root, named: where, recorded: record.store.url },
+      next: [
+        `Use the recorded store: remove the other name.`,
+        `Or move the workspace while nothing is held: holdfast init --root ${root} --store ${where}`,
+      ],
+    },
+  );
+}

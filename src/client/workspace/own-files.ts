@@ -1,0 +1,29 @@
+/**
+ * Refuses keys that name files which the caller does not share with the workspace: with another store than the recorded
+ * one, and keys that are not the ones of the files that they name.
+ */
+import { HoldfastError } from "../../base/errors.js";
+import { type Key, treeOf } from "../../lock/key.js";
+import { DELIVERABLE, isPathTree, PATH_TREE, WORKTREE } from "../../lock/reserved-kinds.js";
+import { assertKeyOfFile } from "../path-key.js";
+import type { Files } from "./open-store.js";
+
+/** Throws `E_CONFIG`, `E_INVALID_ARGUMENT`. */
+export function assertOwnFile(files: Files, key: Key): void {
+  if (files.kind === "none") return;
+  if (files.kind === "foreign") {
+    if (namesFiles(key)) throw notOfThisStore(files.root, files.where, key);
+  } else if (key.startsWith(PATH_TREE) && treeOf(key) === PATH_TREE) assertKeyOfFile(files.root, key);
+}
+
+function namesFiles(key: Key): boolean {
+  return isPathTree(treeOf(key)) || key.startsWith(WORKTREE) || key.startsWith(DELIVERABLE);
+}
+
+function notOfThisStore(root: string, where: string, key: Key): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${key} names files of the workspace ${root}, whose locks are in ${where}`, {
+    reason: "other_store",
+    details: { resource: key, root, store: where },
+    next: ["Leave the store out, so that the recorded one is used.", "Or lock a key that names no file."],
+  });
+}

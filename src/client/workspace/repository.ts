@@ -1,0 +1,139 @@
+/**
+ * Reads which repository a folder is the top of, from the files of git, Jujutsu and Mercurial; no program is started. A
+ * linked worktree of git is reported with its name and with the folder that it stands for: its main worktree.
+ *
+ * Answers are kept for a second, because a search asks about the same folders again and again. So a repository or a
+ * worktree that was made within the last second may be missed.
+ */
+import { readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { kindAt } from "../../files/lookup.js";
+import { namesIn } from "../../platform/names-in.js";
+import { createShortMemory } from "./short-memory.js";
+
+export interface Repository {
+  /** The folder that holds `.git`, `.jj` or `.hg`. */
+  readonly top: string;
+  readonly isSubmodule: boolean;
+  /** The git directory that all worktrees of the repository share; null without git. */
+  readonly commonDir: string | null;
+  /** Null unless the folder is a linked worktree. */
+  readonly linked: LinkedWorktree | null;
+}
+
+export interface LinkedWorktree {
+  /** Git's own name for it: the name of its folder in `worktrees/`. */
+  readonly name: string;
+  readonly top: string;
+  /** The top of the main worktree; of a bare repository, its own folder. */
+  readonly main: string;
+}
+
+const memory = createShortMemory<Repository | null>();
+
+/** Makes the next answers those of this moment. */
+export function forgetRepositories(): void {
+  memory.clear();
+}
+
+/** Returns the repository whose top this folder is. Throws `E_CONFIG` for a worktree whose repository is out of reach, `E_IO`. */
+export function repositoryAt(folder: string): Repository | null {
+  return memory.recall(folder, () => readRepository(folder));
+}
+
+/** Returns the innermost repository around a folder. */
+export function repositoryAround(folder: string): Repository | null {
+  for (let at = folder; ; at = dirname(at)) {
+    const found = repositoryAt(at);
+    if (found !== null || dirname(at) === at) return found;
+  }
+}
+
+/** Returns the tops of the linked worktrees that git has registered for a repository, by name; those that are gone too. */
+export function linkedWorktreesOf(commonDir: string): LinkedWorktree[] {
+  const folder = join(commonDir, "worktrees");
+  const names = kindAt(folder) === "folder" ? namesIn(folder) : [];
+  return names.flatMap((name) => {
+    const link = textAt(join(folder, name, "gitdir"));
+    if (link === null) return [];
+    return [{ name, top: dirname(resolve(join(folder, name), link.trim())), main: mainOf(commonDir, folder) }];
+  });
+}
+
+function readRepository(folder: string): Repository | null {
+  const git = join(folder, ".git");
+  switch (kindAt(git)) {
+    case "folder":
+      if (kindAt(join(git, "HEAD")) === null) break;
+      return { top: folder, isSubmodule: false, commonDir: git, linked: null };
+    case "file":
+      return repositoryBehind(folder, git);
+    default:
+  }
+  const jujutsu = kindAt(join(folder, ".jj"));
+  if (jujutsu === "folder" && kindAt(join(folder, ".jj", "repo")) === "file")
+    throw outOfReach(
+      folder,
+      "is a secondary workspace of a Jujutsu repository, and Holdfast cannot tell which is the first",
+    );
+  const isOther = jujutsu === "folder" || kindAt(join(folder, ".hg")) === "folder";
+  return isOther ? { top: folder, isSubmodule: false, commonDir: null, linked: null } : null;
+}
+
+/** Follows the file `.git`, which a linked worktree, a submodule and a repository with a git directory elsewhere have. */
+function repositoryBehind(folder: string, file: string): Repository | null {
+  const [, link] = /^gitdir: (.+?)\s*$/.exec(textAt(file) ?? "") ?? [];
+  if (link === undefined) return null;
+  const gitDir = resolve(folder, link);
+  if (kindAt(gitDir) !== "folder") throw outOfReach(folder, `belongs to ${gitDir}, which is not there`);
+  const shared = textAt(join(gitDir, "commondir"));
+  if (shared === null)
+    return { top: folder, isSubmodule: gitDir.includes("/modules/"), commonDir: gitDir, linked: null };
+  const commonDir = resolve(gitDir, shared.trim());
+  const linked = { name: basename(gitDir), top: folder, main: mainOf(commonDir, folder) };
+  return { top: folder, isSubmodule: false, commonDir, linked };
+}
+
+/** Returns the main worktree of a repository. */
+function mainOf(commonDir: string, worktree: string): string {
+  const config = textAt(join(commonDir, "config")) ?? "";
+  const elsewhere = settingIn(config, "worktree");
+  if (elsewhere !== null) return resolve(commonDir, elsewhere);
+  if (settingIn(config, "bare") === "true") return commonDir;
+  if (basename(commonDir) === ".git") return dirname(commonDir);
+  throw outOfReach(
+    worktree,
+    `belongs to the separate git directory ${commonDir}, which does not say where its main worktree is`,
+  );
+}
+
+/** Reads a setting of the section `core` as git writes it. */
+function settingIn(config: string, name: string): string | null {
+  const [, core = ""] = /^\[core\]\s*$([^[]*)/im.exec(config) ?? [];
+  const [, value] = new RegExp(`^\\s*${name}\\s*=\\s*(.*?)\\s*$`, "im").exec(core) ?? [];
+  return value ?? null;
+}
+
+/** Returns the folder of the main worktree that a folder of a linked worktree stands for. */
+export function inMainWorktree({ top, main }: LinkedWorktree, folder: string): string {
+  return join(main, relative(top, folder));
+}
+
+function textAt(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw ioError(error, "read", path);
+  }
+}
+
+function outOfReach(folder: string, why: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${folder} ${why}`, {
+    reason: "no_main_worktree",
+    details: { path: folder },
+    next: ["Set HOLDFAST_ROOT to the workspace, or give --root."],
+  });
+}

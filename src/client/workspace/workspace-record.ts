@@ -1,0 +1,135 @@
+/**
+ * The record of a workspace, `.holdfast/workspace.json`: who made it, its own id, and the store that it uses. All
+ * participants read it, so that none invents another store.
+ *
+ * The first opener creates the record with the store already in it, in one step: a private file is written and synced, then
+ * linked to its name. So two openers with different stores cannot both record theirs, and no reader sees half a record. A
+ * crash before the link leaves `.holdfast/` without a record, which is not a workspace, and a private file, which
+ * `holdfast doctor` reports; the next opener does the same again. `holdfast init` replaces a record by a rename.
+ *
+ * A store inside the workspace is recorded relative to its root, so a folder that was moved stays the same workspace.
+ */
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { HoldfastError, ioError } from "../../base/errors.js";
+import { HOME } from "../../base/home-folder.js";
+import { isObject } from "../../base/is-object.js";
+import { withoutPassword } from "../../base/without-password.js";
+import { createSynced, removeQuietly, replaceFile, syncFolder } from "../../files/durable-file.js";
+
+const RECORD_FILE = "workspace.json";
+const SCHEMA_VERSION = 1;
+
+export interface WorkspaceRecord {
+  /** Names the workspace among those that share a store. */
+  readonly id: string;
+  /** `in_passing`: a command or program made it because there was none. */
+  readonly made: "init" | "in_passing";
+  readonly store: RecordedStore;
+}
+
+export interface RecordedStore {
+  readonly id: string;
+  /** Absolute, and without a password. */
+  readonly url: string;
+  /** False for a further workspace of a store: its files have keys of their own. */
+  readonly isFirst: boolean;
+}
+
+export function recordPath(root: string): string {
+  return join(root, HOME, RECORD_FILE);
+}
+
+/** Returns the record of a workspace, or null when it has none. Throws `E_CONFIG` for a file that is not a record, `E_IO`. */
+export function readRecord(root: string): WorkspaceRecord | null {
+  const path = recordPath(root);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw ioError(error, "read", path);
+  }
+  return decode(text, root, path);
+}
+
+/** Creates the record, or returns the one that another process created first. */
+export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">): WorkspaceRecord {
+  const path = recordPath(root);
+  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+  const whole = { ...record, id: newWorkspaceId() };
+  try {
+    createSynced(fresh, encode(root, whole), 0o644);
+    linkSync(fresh, path);
+    syncFolder(dirname(path));
+    return whole;
+  } catch (error) {
+    const first = (error as NodeJS.ErrnoException).code === "EEXIST" ? readRecord(root) : null;
+    if (first !== null) return first;
+    throw ioError(error, "create", path);
+  } finally {
+    removeQuietly(fresh);
+  }
+}
+
+/** Replaces the record: `holdfast init` alone may do so, while nothing is held. */
+export function replaceRecord(root: string, record: WorkspaceRecord): void {
+  replaceFile(recordPath(root), encode(root, record), true);
+}
+
+function newWorkspaceId(): string {
+  return randomBytes(5).toString("hex");
+}
+
+function encode(root: string, { id, made, store }: WorkspaceRecord): Buffer {
+  const kept = { id: store.id, url: relativeTo(root, store.url), first: store.isFirst };
+  return Buffer.from(`${JSON.stringify({ schema_version: SCHEMA_VERSION, id, made, store: kept })}\n`);
+}
+
+function decode(text: string, root: string, path: string): WorkspaceRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw damaged(path, "it is not valid JSON");
+  }
+  if (!isObject(value)) throw damaged(path, "it is not a JSON object");
+  const { schema_version: version, id, made, store } = value as Record<string, unknown>;
+  if (typeof version === "number" && version > SCHEMA_VERSION)
+    throw new HoldfastError(
+      "E_FORMAT_UNSUPPORTED",
+      `${path} has schema version ${version}; this version of holdfast knows ${SCHEMA_VERSION}`,
+    );
+  const kept = (isObject(store) ? store : {}) as Record<string, unknown>;
+  if (
+    typeof id !== "string" ||
+    (made !== "init" && made !== "in_passing") ||
+    typeof kept.id !== "string" ||
+    typeof kept.url !== "string"
+  )
+    throw damaged(path, "a field is missing");
+  return { id, made, store: { id: kept.id, url: absoluteFrom(root, kept.url), isFirst: kept.first !== false } };
+}
+
+function damaged(path: string, why: string): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${path} is not the record of a workspace: ${why}`, {
+    reason: "invalid_file",
+    details: { path },
+    next: ["Restore the file from a backup, or remove it and run holdfast init to choose the store again."],
+  });
+}
+
+function relativeTo(root: string, url: string): string {
+  const [, scheme, path] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
+  if (scheme === undefined || path === undefined) return withoutPassword(url);
+  const below = relative(root, path);
+  return below === "" || below.startsWith("..") || isAbsolute(below) ? url : `${scheme}:${below}`;
+}
+
+/** Returns the URL with its path made absolute: relative ones start at the root. */
+export function absoluteFrom(root: string, url: string): string {
+  const [, scheme, path = ""] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
+  return scheme === undefined || isAbsolute(path) ? url : `${scheme}:${resolve(root, path)}`;
+}

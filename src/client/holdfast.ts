@@ -1,5 +1,6 @@
 /** The Holdfast instance: one store, one owner, one process. */
 import { setMaxListeners } from "node:events";
+import { checkOptions, type OptionNames } from "../base/check-options.js";
 import type { Duration } from "../base/duration.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { SharedTimer } from "../base/shared-timer.js";
@@ -17,7 +18,7 @@ import { createDetachedLease, type DetachedLease } from "./lease/detached-lease.
 import { Holdings } from "./lease/held-leases.js";
 import type { Lease } from "./lease/lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease/lease-context.js";
-import { type AcquireOptions, checkOptions, type ParsedAcquire, parseAcquire } from "./options.js";
+import { type AcquireOptions, AT_ONCE, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type AuditTrail, createAuditTrail } from "./reading/audit-trail.js";
 import { type Explanation, explain, inLine, type Waits, waits } from "./reading/explain.js";
 import { type LockStatus, toStatus, type WaiterRecord } from "./reading/lock-status.js";
@@ -58,6 +59,16 @@ export interface WaitsOptions {
   /** At most this many waiters; default 1,000, at most 50,000. */
   readonly limit?: number;
 }
+
+const LIST: OptionNames<ListOptions> = { prefix: true, limit: true, after: true };
+const WAITS: OptionNames<WaitsOptions> = { limit: true };
+const UNTIL_FREE: OptionNames<Pick<AcquireOptions, "mode" | "wait" | "signal">> = {
+  wait: true,
+  mode: true,
+  signal: true,
+};
+const BREAK: OptionNames<{ readonly reason: string }> = { reason: true };
+const WATCH: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true };
 
 export class Holdfast {
   readonly owner: string;
@@ -136,7 +147,7 @@ export class Holdfast {
     keys: string | readonly string[],
     options: Omit<AcquireOptions, "wait"> = {},
   ): Promise<Lease | null> {
-    checkOptions(options);
+    checkOptions(options, AT_ONCE);
     try {
       return await this.acquire(keys, { ...options, wait: 0 });
     } catch (error) {
@@ -178,7 +189,7 @@ export class Holdfast {
 
   /** Takes over from a holder that is gone, in one step. `E_LOCK_CONFLICT` when it is not, `E_NOT_FOUND` when it is free. */
   async steal(keys: string | readonly string[], options: Omit<AcquireOptions, "wait"> = {}): Promise<Lease> {
-    checkOptions(options);
+    checkOptions(options, AT_ONCE);
     return this.#acquire(parseAcquire(keys, { ...options, wait: 0 }, this.#facts), new Set(), true);
   }
 
@@ -191,6 +202,7 @@ export class Holdfast {
   async break(key: string, options: { readonly reason: string }): Promise<readonly GrantRecord[]> {
     const reason: unknown = options?.reason;
     if (typeof reason !== "string") throw invalidArgument("reason", "a break needs a written reason");
+    checkOptions(options, BREAK);
     return this.#end(key, "broken", reason);
   }
 
@@ -216,7 +228,7 @@ export class Holdfast {
   /** Everybody who stands in line, in the whole store, and the grants they wait for, without taking any lock. */
   async waits(options: WaitsOptions = {}): Promise<Waits> {
     this.#assertOpen();
-    checkOptions(options);
+    checkOptions(options, WAITS);
     const { limit = 1_000 } = options;
     checkLimit(limit);
     return waits(this.#home, limit);
@@ -231,13 +243,14 @@ export class Holdfast {
   /** Waits until the key could be taken, without taking it. Ends what is recoverable. `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`. */
   async untilFree(key: string, options: Pick<AcquireOptions, "mode" | "wait" | "signal"> = {}): Promise<void> {
     this.#assertOpen();
+    checkOptions(options, UNTIL_FREE);
     const { wants, waitMs, signal } = parseAcquire(key, options, this.#facts);
     for (const want of wants) await this.#holdings.track(untilFree(this.#home, want, waitMs, signal));
   }
 
   /** What is held, in the order of keys, a page at a time. */
   async list(options: ListOptions = {}): Promise<readonly GrantRecord[]> {
-    checkOptions(options);
+    checkOptions(options, LIST);
     return this.listAs(toRecord, options);
   }
 
@@ -259,7 +272,7 @@ export class Holdfast {
 
   /** The status of a key, at once and after every change on it, above it or below it, until the signal aborts. */
   async *watch(key: string, options: { readonly signal?: AbortSignal } = {}): AsyncIterableIterator<LockStatus> {
-    checkOptions(options);
+    checkOptions(options, WATCH);
     const { signal } = options;
     const resource = parseKey(key);
     const changes = this.audit.follow({

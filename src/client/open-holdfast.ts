@@ -2,6 +2,7 @@
  * Opens the library: `openHoldfast` resolves the workspace, the store and the settings, opens the store and returns the
  * Holdfast instance. Programs with a resolved workspace in hand (the command, hooks, the MCP server) use `openIn`.
  */
+import { checkOptions, type OptionNames } from "../base/check-options.js";
 import { type Duration, parseDuration } from "../base/duration.js";
 import { invalidArgument } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
@@ -9,7 +10,7 @@ import { checkSettings, type Settings } from "../lock/settings.js";
 import { createSystemClock } from "../platform/clock.js";
 import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
-import { checkOptions, parseLease, parseWait, SOME_TIME } from "./options.js";
+import { parseLease, parseWait, SOME_TIME } from "./options.js";
 import { createLoopHeart } from "./renewing/loop-renewer.js";
 import { createThreadHeart } from "./renewing/thread-renewer.js";
 import type { Checks } from "./workspace/config.js";
@@ -47,6 +48,21 @@ export interface HoldfastOptions {
   readonly grace?: Duration;
 }
 
+const OPEN: OptionNames<HoldfastOptions> = {
+  root: true,
+  store: true,
+  owner: true,
+  ttl: true,
+  wait: true,
+  heartbeat: true,
+  maxStall: true,
+  heart: true,
+  order: true,
+  levels: true,
+  profiles: true,
+  grace: true,
+};
+
 /**
  * Opens the workspace around the current folder, or the one that `root` names, with the settings of the options, the
  * environment, `holdfast.config.json` and its record, in this order. Makes a workspace when there is none; `checks` are those
@@ -57,7 +73,7 @@ export async function openHoldfastWith<F extends object>(
   options: HoldfastOptions,
   checks: Checks<F>,
 ): Promise<Holdfast> {
-  checkOptions(options);
+  checkOptions(options, OPEN);
   const { heart, ...said } = options;
   if (said.root !== undefined && typeof said.root !== "string") throw invalidArgument("root", "a path");
   const place = { cwd: process.cwd(), env: process.env };

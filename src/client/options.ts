@@ -3,6 +3,7 @@
  * is written.
  */
 
+import { checkOptions, type OptionNames } from "../base/check-options.js";
 import { type Duration, type Limits, parseDuration } from "../base/duration.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import type { Metadata, Want } from "../lock/grant.js";
@@ -46,6 +47,24 @@ export interface AcquireOptions {
   readonly keepToken?: (token: string) => void;
 }
 
+const ACQUIRE: OptionNames<AcquireOptions> = {
+  wait: true,
+  ttl: true,
+  mode: true,
+  signal: true,
+  metadata: true,
+  within: true,
+  permits: true,
+  detached: true,
+  pid: true,
+  presenting: true,
+  keepToken: true,
+};
+
+const { wait: _wait, ...withoutWait } = ACQUIRE;
+/** Of the calls that do not wait. */
+export const AT_ONCE: OptionNames<Omit<AcquireOptions, "wait">> = withoutWait;
+
 export interface ParsedAcquire {
   readonly wants: readonly Want[];
   readonly leaseMs: number;
@@ -71,7 +90,7 @@ export function parseAcquire(
   options: AcquireOptions,
   defaults: Defaults,
 ): ParsedAcquire {
-  checkOptions(options);
+  checkOptions(options, ACQUIRE);
   const detached = flag(options.detached, "detached") || options.pid !== undefined;
   const mode = parseMode(options.mode);
   const permits = parsePermits(options.permits, mode);
@@ -87,13 +106,6 @@ export function parseAcquire(
     presenting: parseTokens(options.presenting),
     keepToken: parseKeepToken(options.keepToken),
   };
-}
-
-/** Text or a function in their place would pass for options that say nothing. */
-export function checkOptions(options: unknown): void {
-  // mutant: options-text: if (typeof options !== "object" || options === null) → if (options === null)
-  if (typeof options !== "object" || options === null)
-    throw invalidArgument("options", "an object such as { wait: 0 }");
 }
 
 export function parseKeys(keys: string | readonly string[]): Key[] {

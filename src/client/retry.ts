@@ -3,10 +3,11 @@
  * to ask for more.
  */
 
+import { checkOptions, type OptionNames } from "../base/check-options.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";
 import { sleep } from "../base/sleep.js";
 import { jittered } from "../platform/jitter.js";
-import { checkOptions, parseSignal } from "./options.js";
+import { parseSignal } from "./options.js";
 
 export interface RetryOptions {
   /** Tries in all. Default 3, or `HOLDFAST_RETRY_MAX_ATTEMPTS`; at most 100. */
@@ -16,6 +17,7 @@ export interface RetryOptions {
   readonly signal?: AbortSignal;
 }
 
+const RETRY: OptionNames<RetryOptions> = { attempts: true, initialDelayMs: true, signal: true };
 const FACTOR = 2;
 const LONGEST_DELAY_MS = 2_000;
 const MOST_ATTEMPTS = 100;
@@ -25,7 +27,7 @@ const MOST_ATTEMPTS = 100;
  * `E_TOO_MANY_RETRIES` with the count and the last cause when the attempts are used up.
  */
 export async function retry<T>(operation: (attempt: number) => Promise<T>, options: RetryOptions = {}): Promise<T> {
-  checkOptions(options);
+  checkOptions(options, RETRY);
   const env = process.env;
   const attempts = bounded(
     "attempts",

@@ -3,6 +3,7 @@
  * Transactions do not nest: one inside another would either wait for it for ever or commit apart from it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import type { GrantRef, Sql, Store, Transactions } from "../../store/contract.js";
@@ -15,6 +16,8 @@ export interface TransactionOptions {
   readonly maxTransactionMs?: Duration;
 }
 
+const TRANSACTION: OptionNames<TransactionOptions> = { maxTransactionMs: true };
+
 /** What a transaction has begun stays inside it for as long as it lasts itself, so that it is over has to be told. */
 const inside = new AsyncLocalStorage<{ isOver: boolean }>();
 
@@ -25,6 +28,7 @@ export async function runTransaction<T>(
   body: (sql: Sql) => T | Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
+  checkOptions(options, TRANSACTION);
   const limitMs = parseLimit(options.maxTransactionMs);
   const transactions = transactionsOf(store);
   return alone(() => transactions.write(grants, body, limitMs));

@@ -1,9 +1,10 @@
 /** Waits for an upgrade in the same queue as any other wait, with a place at its head. */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import type { Want } from "../../lock/grant.js";
 import type { GrantRef, Presented } from "../../store/contract.js";
-import { checkOptions, parseSignal, parseWait } from "../options.js";
+import { parseSignal, parseWait } from "../options.js";
 import { type Granted, untilGranted } from "../waiting/wait-in-queue.js";
 import type { LeaseHome } from "./lease-context.js";
 
@@ -11,6 +12,8 @@ export interface UpgradeOptions {
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
 }
+
+const UPGRADE: OptionNames<UpgradeOptions> = { wait: true, signal: true };
 
 /**
  * What its client holds is looked at anew with each try: one that took a later node meanwhile could wait in a circle.
@@ -22,7 +25,7 @@ export function untilUpgraded(
   presented: () => readonly Presented[],
   options: UpgradeOptions,
 ): Promise<Granted> {
-  checkOptions(options);
+  checkOptions(options, UPGRADE);
   const { store, party, closing, looks } = home;
   const wants: readonly Want[] = [{ resource: grant.resource, mode: "write", permits: null }];
   return untilGranted(

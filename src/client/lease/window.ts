@@ -3,6 +3,7 @@
  * failure, and never closes those of another: when the lease has passed to another holder in the meantime, the gates
  * are that holder's.
  */
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Lease } from "./lease.js";
 import { isLoss } from "./loss.js";
 
@@ -13,11 +14,14 @@ export interface Window<Gate, Result> {
   readonly close: (gate: Gate, lease: Lease) => void | Promise<void>;
 }
 
+const WINDOW: OptionNames<Window<unknown, unknown>> = { open: true, apply: true, close: true };
+
 /**
  * `E_FENCING_MISMATCH` when somebody else took over before the gates were closed: then they were left alone. So they are when
  * the lease ran out and the store does not say whether somebody did: that error is thrown.
  */
 export async function withWindow<Gate, Result>(lease: Lease, window: Window<Gate, Result>): Promise<Result> {
+  checkOptions(window, WINDOW, "window");
   await lease.verify();
   const gate = await window.open(lease);
   let result: Result;

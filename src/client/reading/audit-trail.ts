@@ -1,11 +1,12 @@
 /** Reads the audit trail: entries by filter, following new ones, and verifying the chains. */
 import { setImmediate } from "node:timers/promises";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import { AUDIT_EVENTS, type AuditEntry, type AuditFilter, matches } from "../../lock/audit.js";
 import { type Key, parseKey, treeOf } from "../../lock/key.js";
 import type { AuditVerdict, Reader, Store } from "../../store/contract.js";
-import { checkOptions, parseSignal } from "../options.js";
+import { parseSignal } from "../options.js";
 
 const PAGE = 500;
 const FOLLOW_EVERY_MS = 100;
@@ -24,6 +25,18 @@ export interface FollowOptions extends AuditFilter {
   /** Start with what is already there instead of what comes. */
   readonly fromStart?: boolean;
 }
+
+const FILTER: OptionNames<AuditFilter> = {
+  resource: true,
+  owner: true,
+  event: true,
+  since: true,
+  until: true,
+  text: true,
+};
+const LIST: OptionNames<AuditListOptions> = { ...FILTER, limit: true };
+const FOLLOW: OptionNames<FollowOptions> = { ...FILTER, signal: true, fromStart: true };
+const VERIFY: OptionNames<{ readonly resource?: string }> = { resource: true };
 
 export interface AuditTrail {
   /** Entries in the order of time, each chain in its own order. */
@@ -106,7 +119,7 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     options: AuditListOptions,
     onTurn: (searched: number) => Promise<void>,
   ): Promise<readonly AuditEntry[]> {
-    checkOptions(options);
+    checkOptions(options, LIST);
     const { limit = 20, ...filter } = options;
     checkLimit(limit);
     const heads = await reader.auditHeads();
@@ -147,7 +160,7 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
       return found;
     },
     async list(options = {}) {
-      checkOptions(options);
+      checkOptions(options, LIST);
       const { limit = 1_000, ...filter } = options;
       checkLimit(limit);
       let found: Placed[] = [];
@@ -162,12 +175,12 @@ export function createAuditTrail({ reader }: Store): AuditTrail {
     recent: (options = {}) => search(options, () => setImmediate()),
     search,
     async verify(options = {}) {
-      checkOptions(options);
+      checkOptions(options, VERIFY);
       const { resource } = options;
       return reader.verifyAudit(resource === undefined ? null : treeOf(parseKey(resource, "resource")));
     },
     follow(options = {}) {
-      checkOptions(options);
+      checkOptions(options, FOLLOW);
       const { signal, fromStart = false, ...filter } = options;
       parseSignal(signal);
       const start = fromStart ? Promise.resolve(new Map<Key, number>()) : ends();

@@ -1,6 +1,9 @@
 /** Answers the queries on a board that need no store of locks: no lock is acquired, nothing is created. */
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
+import { HOME } from "../../base/home-folder.js";
+import { requireFolder } from "../../files/required-folder.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { Documents } from "../documents/documents.js";
 import { changesOf } from "../documents/watch.js";
@@ -24,6 +27,9 @@ import { checkQuery, type IssuePage, type IssueQuery, select } from "./query.js"
 export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
+
+const WAIT: OptionNames<WaitOptions> = { signal: true };
+const EVENTS: OptionNames<{ readonly after?: number }> = { after: true };
 
 export class BoardReader implements AsyncDisposable {
   readonly #files: BoardFiles;
@@ -55,9 +61,10 @@ export class BoardReader implements AsyncDisposable {
   }
 
   /** Resolves when the issue has one of these states; without any, when it is closed. Rejects with the signal's reason. */
-  async wait(id: string, states: readonly IssueState[] = [], { signal }: WaitOptions = {}): Promise<Issue> {
+  async wait(id: string, states: readonly IssueState[] = [], options: WaitOptions = {}): Promise<Issue> {
+    checkOptions(options, WAIT);
     const isThere = (issue: Issue): boolean => (states.length === 0 ? isClosed(issue) : states.includes(issue.state));
-    return this.#until(id, isThere, signal);
+    return this.#until(id, isThere, options.signal);
   }
 
   async gates(): Promise<readonly Gate[]> {
@@ -69,26 +76,30 @@ export class BoardReader implements AsyncDisposable {
   }
 
   /** Resolves when the gate has been passed or failed. */
-  async waitForGate(id: string, gate: string, { signal }: WaitOptions = {}): Promise<GateState> {
+  async waitForGate(id: string, gate: string, options: WaitOptions = {}): Promise<GateState> {
+    checkOptions(options, WAIT);
     const name = parseGateName(gate);
     const stateOf = (issue: Issue): GateState | undefined => issue.gates[name];
-    const issue = await this.#until(id, (each) => stateOf(each)?.status !== "pending", signal);
+    const issue = await this.#until(id, (each) => stateOf(each)?.status !== "pending", options.signal);
     requireGate(issue, name);
     return stateOf(issue) ?? { status: "pending", at: null, by: null, note: null };
   }
 
   /** What has happened behind this number, oldest first. */
-  async events({ after = 0 }: { readonly after?: number } = {}): Promise<readonly BoardEvent[]> {
+  async events(options: { readonly after?: number } = {}): Promise<readonly BoardEvent[]> {
+    checkOptions(options, EVENTS);
+    const { after = 0 } = options;
     return (await this.#files.documents.log("events", { after })) as readonly BoardEvent[];
   }
 
   /** The board after every change of anything on it, as the number of its last event; the present one at once. */
-  watch({ signal }: WaitOptions = {}): AsyncIterableIterator<number> {
+  watch(options: WaitOptions = {}): AsyncIterableIterator<number> {
+    checkOptions(options, WAIT);
     return changesOf(
       this.dir,
       () => this.#files.documents.lastSeq("events"),
       (seq) => seq,
-      signal,
+      options.signal,
     );
   }
 
@@ -125,9 +136,17 @@ export class BoardReader implements AsyncDisposable {
   }
 }
 
+/** The folder of a board may be missing, and the `.holdfast/` around it. `E_INVALID_ARGUMENT` when more is. */
+export function boardFolder(dir: string): string {
+  if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "a path");
+  const folder = resolve(dir);
+  const around = dirname(folder);
+  requireFolder(basename(around) === HOME ? dirname(around) : around, "dir");
+  return folder;
+}
+
 /** Opens a board to look at it. */
 export function openBoardReader(dir: string): BoardReader {
-  if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "a path");
   const clock = createSystemClock();
-  return new BoardReader(new BoardFiles(new Documents(resolve(dir), clock), clock));
+  return new BoardReader(new BoardFiles(new Documents(boardFolder(dir), clock), clock));
 }

@@ -9,6 +9,7 @@
  * No process enters the board's guard inside the lock store's, so the two cannot wait for each other.
  */
 import { statSync } from "node:fs";
+import type { OptionNames } from "../../base/check-options.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { type GrantRef, kernelOf } from "../../client/kernel.js";
@@ -28,12 +29,16 @@ export interface ChangeOptions {
   readonly ifRevision?: number;
 }
 
+export const CHANGE: OptionNames<ChangeOptions> = { token: true, ifRevision: true };
+
 /** The end of somebody's work on an issue. */
 export interface EndOptions<State extends IssueState> extends ChangeOptions {
   readonly state?: State;
   /** What else is to change, in the same step. */
   readonly patch?: Omit<IssuePatch, "state">;
 }
+
+export const END: OptionNames<EndOptions<IssueState>> = { ...CHANGE, state: true, patch: true };
 
 interface ClaimRef extends GrantRef {
   readonly leaseMs: number;

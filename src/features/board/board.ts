@@ -2,27 +2,29 @@
  * The board: issues, their dependencies, the gates they must pass, and their claims, in plain JSON files that any
  * number of agents change at once. The headers of board-store.ts, claims.ts and documents.ts have its protocols.
  */
-import { resolve } from "node:path";
+import { checkOptions } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import { Documents } from "../documents/documents.js";
-import { BoardReader } from "./board-reader.js";
-import { BoardStore, type ChangeOptions, type EndOptions } from "./board-store.js";
+import { BoardReader, boardFolder } from "./board-reader.js";
+import { BoardStore, CHANGE, type ChangeOptions, END, type EndOptions } from "./board-store.js";
 import {
+  CLAIM,
   type Claimed,
   type ClaimOptions,
   candidatesFor,
   claim,
   claimNext,
   letGo,
+  NEXT,
   type NextOptions,
   release,
 } from "./claims.js";
 import { create } from "./create.js";
 import { requireNoCycle } from "./dependencies.js";
-import type { Gate, GateRun, NewGate } from "./gates/gate.js";
-import { defineGate, judge, type RunOptions, runGate } from "./gates/gate-steps.js";
+import { GATE, type Gate, type GateRun, type NewGate } from "./gates/gate.js";
+import { defineGate, JUDGE, type JudgeOptions, judge, RUN, type RunOptions, runGate } from "./gates/gate-steps.js";
 import { type Imported, type ImportFormat, importIssues } from "./import/import.js";
 import type { IssueSummary } from "./index-file.js";
 import {
@@ -31,6 +33,7 @@ import {
   type Issue,
   type IssuePatch,
   type IssueState,
+  NEW_ISSUE,
   type NewIssue,
   notFound,
   parseGateName,
@@ -74,6 +77,7 @@ export class Board extends BoardReader {
   }
 
   async add(fields: NewIssue): Promise<Issue> {
+    checkOptions(fields, NEW_ISSUE, "fields");
     checkFields(fields);
     if (fields.title === undefined) throw invalidArgument("title", "some words");
     return create(this.#store, fields);
@@ -82,6 +86,7 @@ export class Board extends BoardReader {
   /** `E_GATE_BLOCKED` when it would be done before its dependencies and gates, `E_REVISION_CONFLICT`. */
   async update(id: string, patch: IssuePatch, options: ChangeOptions = {}): Promise<Issue> {
     checkPatch(patch);
+    checkOptions(options, CHANGE);
     return this.#store.change(parseIssueId(id), "updated", options, (issue, tx) =>
       patched(this.#store, tx, issue, patch),
     );
@@ -89,6 +94,7 @@ export class Board extends BoardReader {
 
   /** Done, or rejected; a claim given with its token is released. `E_GATE_BLOCKED`, listing what is in the way. */
   async close(id: string, options: EndOptions<"done" | "rejected"> = {}): Promise<Issue> {
+    checkOptions(options, END);
     const { state = "done", token, patch = {} } = options;
     checkPatch(patch);
     if (state !== "done" && state !== "rejected") throw invalidArgument("state", "done or rejected");
@@ -101,6 +107,7 @@ export class Board extends BoardReader {
 
   /** `E_CYCLE` naming the cycle it would close; `E_NOT_FOUND`. */
   async addDependency(id: string, on: string, options: ChangeOptions = {}): Promise<Issue> {
+    checkOptions(options, CHANGE);
     const [from, to] = [parseIssueId(id), parseIssueId(on, "on")];
     return this.#store.change(from, "dependency_added", options, (issue, tx) => {
       if (this.#store.find(tx, to) === null) throw notFound("issue", to);
@@ -112,6 +119,7 @@ export class Board extends BoardReader {
   }
 
   async removeDependency(id: string, on: string, options: ChangeOptions = {}): Promise<Issue> {
+    checkOptions(options, CHANGE);
     const to = parseIssueId(on, "on");
     return this.#store.change(parseIssueId(id), "dependency_removed", options, (issue) => ({
       ...issue,
@@ -121,35 +129,42 @@ export class Board extends BoardReader {
 
   /** Takes the lease on `issue:ID` and puts the caller's name on it. `E_LOCK_CONFLICT`, `E_LOCK_TIMEOUT`. */
   async claim(id: string, options: ClaimOptions = {}): Promise<Claimed> {
+    checkOptions(options, CLAIM);
     return claim(this.#store, parseIssueId(id), options);
   }
 
   /** The best issue that can be begun, claimed in one step; null when there is none. */
   async claimNext(options: NextOptions = {}): Promise<Claimed | null> {
+    checkOptions(options, NEXT);
     return claimNext(this.#store, options);
   }
 
   /** What `claimNext` would take now. Takes no lock. */
   async next(options: NextOptions = {}): Promise<IssueSummary | null> {
+    checkOptions(options, NEXT);
     return (await candidatesFor(this.#store, options))[0] ?? null;
   }
 
   /** Gives a claim back; the issue is `ready` again unless another state is given. `E_GATE_BLOCKED` as for `update`. */
   async release(id: string, options: EndOptions<IssueState>): Promise<Issue> {
+    checkOptions(options, END);
     checkPatch({ ...options.patch, ...(options.state === undefined ? {} : { state: options.state }) });
     return release(this.#store, parseIssueId(id), options);
   }
 
   async defineGate(gate: NewGate): Promise<Gate> {
+    checkOptions(gate, GATE, "gate");
     return defineGate(this.#store, gate);
   }
 
   /** A word on a manual gate. `E_FORBIDDEN` for an automatic one. */
-  async passGate(id: string, gate: string, options: ChangeOptions & { readonly note?: string } = {}): Promise<Issue> {
+  async passGate(id: string, gate: string, options: JudgeOptions = {}): Promise<Issue> {
+    checkOptions(options, JUDGE);
     return judge(this.#store, parseIssueId(id), parseGateName(gate), "passed", options);
   }
 
-  async failGate(id: string, gate: string, options: ChangeOptions & { readonly note?: string } = {}): Promise<Issue> {
+  async failGate(id: string, gate: string, options: JudgeOptions = {}): Promise<Issue> {
+    checkOptions(options, JUDGE);
     return judge(this.#store, parseIssueId(id), parseGateName(gate), "failed", options);
   }
 
@@ -159,6 +174,7 @@ export class Board extends BoardReader {
     gate: string,
     options: RunOptions = {},
   ): Promise<{ readonly issue: Issue; readonly run: GateRun }> {
+    checkOptions(options, RUN);
     return runGate(this.#store, parseIssueId(id), parseGateName(gate), options);
   }
 
@@ -175,7 +191,6 @@ export class Board extends BoardReader {
 
 /** Opens the board in a folder (`<root>/.holdfast/board`). Claims are leases of `holdfast`. Nothing is created yet. */
 export function openBoard(holdfast: Holdfast, dir: string): Board {
-  if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "a path");
-  const documents = new Documents(resolve(dir), kernelOf(holdfast).clock);
+  const documents = new Documents(boardFolder(dir), kernelOf(holdfast).clock);
   return new Board(new BoardStore(documents, holdfast));
 }

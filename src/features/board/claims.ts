@@ -6,6 +6,7 @@
  * released; a crash in between again leaves a lease that expires.
  */
 
+import type { OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import { kernelOf } from "../../client/kernel.js";
@@ -46,6 +47,9 @@ export interface NextOptions extends Pick<ClaimOptions, "ttl" | "pid"> {
   readonly labels?: readonly string[];
   readonly assignee?: string;
 }
+
+export const CLAIM: OptionNames<ClaimOptions> = { ttl: true, wait: true, signal: true, pid: true, keepToken: true };
+export const NEXT: OptionNames<NextOptions> = { ttl: true, pid: true, keepToken: true, labels: true, assignee: true };
 
 export async function claim(board: BoardStore, id: string, options: ClaimOptions): Promise<Claimed> {
   if ((await board.read(id)) === null) throw notFound("issue", id);

@@ -1,5 +1,6 @@
 /** Defines an issue, and checks the fields that callers pass before anything is written. */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { type Key, parseKey } from "../../lock/key.js";
 import { ISSUE } from "../../lock/reserved-kinds.js";
@@ -116,25 +117,28 @@ export function checkFields(fields: NewIssue | IssuePatch): void {
     if (LISTS.has(field) && list !== undefined) checkList(field, list);
 }
 
-const PATCH_FIELDS = new Set([
-  "title",
-  "description",
-  "state",
-  "priority",
-  "labels",
-  "assignee",
-  "context",
-  "addContext",
-  "addLabels",
-  "removeLabels",
-  "addGates",
-  "removeGates",
-]);
+const FIELDS = {
+  title: true,
+  description: true,
+  state: true,
+  priority: true,
+  labels: true,
+  assignee: true,
+  context: true,
+};
+export const NEW_ISSUE: OptionNames<NewIssue> = { ...FIELDS, dependencies: true, gates: true };
+const PATCH: OptionNames<IssuePatch> = {
+  ...FIELDS,
+  addContext: true,
+  addLabels: true,
+  removeLabels: true,
+  addGates: true,
+  removeGates: true,
+};
 
 /** As `checkFields`; and nothing else may be said: what has a way of its own, such as dependencies, is not patched in. */
 export function checkPatch(patch: IssuePatch): void {
-  for (const field of Object.keys(patch))
-    if (!PATCH_FIELDS.has(field)) throw invalidArgument(field, "it is not changed by an update");
+  checkOptions(patch, PATCH, "patch");
   checkFields(patch);
 }
 

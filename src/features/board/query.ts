@@ -1,4 +1,5 @@
 /** Filters, sorts and pages through summaries of issues. Pure. */
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
 import type { IssueSummary } from "./index-file.js";
 import { compareIds } from "./index-file.js";
@@ -26,6 +27,17 @@ export interface IssueQuery {
   readonly after?: string;
 }
 
+const QUERY: OptionNames<IssueQuery> = {
+  state: true,
+  labels: true,
+  assignee: true,
+  ready: true,
+  text: true,
+  sort: true,
+  limit: true,
+  after: true,
+};
+
 export interface IssuePage {
   readonly issues: readonly IssueSummary[];
   /** What to give as `after` for the next page; null on the last. */
@@ -36,7 +48,9 @@ export interface IssuePage {
   readonly unreadable: readonly string[];
 }
 
-export function checkQuery({ state = [], sort, limit, text }: IssueQuery): void {
+export function checkQuery(query: IssueQuery): void {
+  checkOptions(query, QUERY, "query");
+  const { state = [], sort, limit, text } = query;
   for (const each of state) oneOf(each, "state", ISSUE_STATES);
   if (sort !== undefined) oneOf(sort, "sort", ISSUE_SORTS);
   if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > 10_000))

@@ -10,6 +10,7 @@
  * Not promised: that a statement stays within the resource. The caller names the resource, and no statement is checked
  * against it.
  */
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
 import { withoutPassword } from "../../base/without-password.js";
@@ -21,7 +22,7 @@ import { alone, assertOutside, parseLimit, transactionsOf } from "../../client/l
 import type { Grant } from "../../lock/grant.js";
 import { parseKey } from "../../lock/key.js";
 import { coveringGrant, tokenToLeave } from "./covering.js";
-import { assertObject, type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
+import { type PageOptions, type Paging, pageOf, pagesOf, readAll } from "./paging.js";
 
 export interface DalOptions {
   readonly holdfast: Holdfast;
@@ -36,9 +37,12 @@ export interface ReadOptions {
   readonly snapshot?: boolean;
 }
 
+const OPEN: OptionNames<DalOptions> = { holdfast: true, database: true, maxTransactionMs: true };
+const READ: OptionNames<ReadOptions> = { snapshot: true };
+
 /** `E_CONFIG` for what is no database, `E_STORE_UNAVAILABLE` for one that cannot be reached, `E_INVALID_ARGUMENT`. */
 export async function openDal(options: DalOptions): Promise<Dal> {
-  assertObject(options, "options");
+  checkOptions(options, OPEN);
   const { holdfast, database, maxTransactionMs } = options;
   if (!(holdfast instanceof Holdfast)) throw invalidArgument("holdfast", "what openHoldfast gave");
   if (database !== undefined && typeof database !== "string")
@@ -80,7 +84,7 @@ export class Dal {
   ): Promise<T> {
     assertOutside();
     assertFunction(body);
-    assertObject(options, "options");
+    checkOptions(options, READ);
     const { snapshot = false } = options;
     await this.#mayRead(lease, resource);
     const rows = this.#foreign ?? transactionsOf(kernelOf(lease));

@@ -1,5 +1,6 @@
 /** Reads many rows without holding anything for long: limits on the size of one request, and pages by a column. */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
 import type { Sql, SqlRow } from "../../client/kernel.js";
 
@@ -20,6 +21,9 @@ export interface Paging {
   readonly size?: number;
 }
 
+const PAGE: OptionNames<PageOptions> = { limit: true, offset: true };
+const PAGING: OptionNames<Paging> = { by: true, size: true };
+
 /** One statement, in whichever way the database answers. */
 type Rows = SqlRow[] | Promise<SqlRow[]>;
 
@@ -33,7 +37,7 @@ export function readAll(sql: Sql, statement: string, values: readonly unknown[])
 }
 
 export function pageOf(sql: Sql, statement: string, values: readonly unknown[], page: PageOptions): Rows {
-  assertObject(page, "page");
+  checkOptions(page, PAGE, "page");
   const { limit, offset = 0 } = page;
   assertCount(limit, "limit", 1);
   assertCount(offset, "offset", 0);
@@ -46,7 +50,7 @@ export async function* pagesOf(
   paging: Paging,
   read: (body: (sql: Sql) => Rows) => Promise<SqlRow[]>,
 ): AsyncGenerator<SqlRow[]> {
-  assertObject(paging, "paging");
+  checkOptions(paging, PAGING, "paging");
   const { by, size = DEFAULT_PAGE } = paging;
   assertCount(size, "size", 1);
   if (typeof by !== "string" || !COLUMN.test(by)) throw invalidArgument("by", "the name of a column");
@@ -64,11 +68,6 @@ export async function* pagesOf(
     last = rows.at(-1)?.[by];
     if (last === undefined || last === null) throw invalidArgument("by", `the rows have no value in ${by}`);
   }
-}
-
-/** An argument that has fields, before they are looked at. */
-export function assertObject(given: object, field: string): void {
-  if (typeof given !== "object" || given === null) throw invalidArgument(field, "an object");
 }
 
 function bare(statement: string): string {

@@ -1,4 +1,5 @@
 /** The lock of a deliverable folder, as its holder uses it: renews it, commits under it, and unlocks. */
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import { isHoldfastError } from "../../base/errors.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
@@ -11,6 +12,12 @@ interface Home {
   commit<T>(write: () => T, options: { readonly token: string }): Promise<T>;
   unlock(options: { readonly token: string; readonly terminate?: boolean }): Promise<void>;
 }
+
+export interface TerminateOptions {
+  readonly terminate?: boolean;
+}
+
+export const TERMINATE: OptionNames<TerminateOptions> = { terminate: true };
 
 export class DeliverableLock {
   /** The secret that proves the lock is one's own. It is shown nowhere else. */
@@ -56,7 +63,9 @@ export class DeliverableLock {
   }
 
   /** Frees the folder; a second call does nothing. `E_LOCK_NOT_HELD` when it was taken over meanwhile. */
-  async unlock({ terminate = false }: { readonly terminate?: boolean } = {}): Promise<void> {
+  async unlock(options: TerminateOptions = {}): Promise<void> {
+    checkOptions(options, TERMINATE);
+    const { terminate = false } = options;
     if (this.#isOver) return;
     await this.#home.unlock({ token: this.token, terminate });
     this.#isOver = true;

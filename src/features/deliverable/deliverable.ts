@@ -7,6 +7,7 @@
  * `recover` ends it. Both leave the same line in the log.
  */
 import { hostname } from "node:os";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { parseOwner } from "../../client/options.js";
@@ -17,7 +18,7 @@ import { type Clock, createSystemClock } from "../../platform/clock.js";
 import { assertLocalFileSystem } from "../../platform/file-system.js";
 import { newNonce, openProofOfLife, type ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf, userName } from "../../platform/machine.js";
-import { DeliverableLock } from "./deliverable-lock.js";
+import { DeliverableLock, TERMINATE, type TerminateOptions } from "./deliverable-lock.js";
 import { inRoom, type Room, readContent } from "./guarded-folder.js";
 import { mayRecover, provenAlive, removeOldProofs } from "./liveness.js";
 import type { LogLine } from "./log.js";
@@ -51,6 +52,17 @@ export interface HoldOptions {
   readonly token?: string;
 }
 
+interface RenewOptions extends HoldOptions {
+  readonly ttl?: Duration;
+}
+
+interface UnlockOptions extends HoldOptions, TerminateOptions {}
+
+const OPEN: OptionNames<DeliverableOptions> = { holder: true, deliverableId: true };
+const LOCK: OptionNames<LockOptions> = { ttl: true, pid: true, detached: true };
+const HOLD: OptionNames<HoldOptions> = { token: true };
+const RENEW: OptionNames<RenewOptions> = { ...HOLD, ttl: true };
+const UNLOCK: OptionNames<UnlockOptions> = { ...HOLD, ...TERMINATE };
 const LEASE_LIMITS = { atLeastMs: 60_000, atMostMs: 24 * 3_600_000 };
 const DEFAULT_LEASE_MS = 30 * 60_000;
 
@@ -74,7 +86,9 @@ export class Deliverable {
   }
 
   /** Locks the folder, or says who has it: `E_LOCK_CONFLICT`. `E_STORE_CORRUPT` when `_LOCK.json` is not readable. */
-  async lock({ ttl, pid, detached = false }: LockOptions = {}): Promise<DeliverableLock> {
+  async lock(options: LockOptions = {}): Promise<DeliverableLock> {
+    checkOptions(options, LOCK);
+    const { ttl, pid, detached = false } = options;
     const leaseMs = parseDuration(ttl ?? DEFAULT_LEASE_MS, "ttl", LEASE_LIMITS);
     const bound = boundTo(pid, detached);
     identityOf(this.#places);
@@ -103,7 +117,9 @@ export class Deliverable {
   }
 
   /** Extends the lease from now on. `E_LOCK_EXPIRED` when it has lapsed, `E_LOCK_NOT_HELD` when it is not the caller's. */
-  async renew({ token, ttl }: HoldOptions & { readonly ttl?: Duration } = {}): Promise<DeliverableRecord> {
+  async renew(options: RenewOptions = {}): Promise<DeliverableRecord> {
+    checkOptions(options, RENEW);
+    const { token, ttl } = options;
     const leaseMs = ttl === undefined ? null : parseDuration(ttl, "ttl", LEASE_LIMITS);
     return this.#inRoom((room) => {
       const { record, grant } = this.#live(room, token);
@@ -130,9 +146,10 @@ export class Deliverable {
    * Runs `write` under the guard after the check that the lock is the caller's and has not lapsed: nobody takes over in
    * between. For quick, synchronous writes; others wait meanwhile. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`
    */
-  async commit<T>(write: () => T, { token }: HoldOptions = {}): Promise<T> {
+  async commit<T>(write: () => T, options: HoldOptions = {}): Promise<T> {
+    checkOptions(options, HOLD);
     return this.#inRoom((room) => {
-      this.#live(room, token);
+      this.#live(room, options.token);
       const result = write();
       if (typeof (result as { then?: unknown } | null | undefined)?.then === "function")
         throw invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
@@ -144,7 +161,9 @@ export class Deliverable {
    * Frees the folder. `E_LOCK_NOT_HELD` when the lock is not the caller's. With `terminate`, for a folder that is to be
    * deleted or archived: what Holdfast keeps in it goes too, but for the log.
    */
-  async unlock({ token, terminate = false }: HoldOptions & { readonly terminate?: boolean } = {}): Promise<void> {
+  async unlock(options: UnlockOptions = {}): Promise<void> {
+    checkOptions(options, UNLOCK);
+    const { token, terminate = false } = options;
     if (!terminate) identityOf(this.#places);
     await this.#inRoom((room) => {
       const isFree = room.content().kind === "free";
@@ -269,5 +288,6 @@ export class Deliverable {
 
 /** The lock of a folder, under one holder's name. Nothing is opened or written before it is used. */
 export function openDeliverable(folder: string, options: DeliverableOptions = {}): Deliverable {
+  checkOptions(options, OPEN);
   return new Deliverable(folder, options, createSystemClock());
 }

@@ -35,7 +35,9 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { requireParent } from "../../files/required-folder.js";
 import { type Clock, createSystemClock } from "../../platform/clock.js";
 import { assertLocalFileSystem } from "../../platform/file-system.js";
 import { decodeDocument, readText, type StoredDocument } from "./document-file.js";
@@ -59,6 +61,10 @@ export interface UpdateOptions {
   /** The revision the caller has seen; 0 means that there is none. Another gives `E_REVISION_CONFLICT`. */
   readonly ifRevision?: number;
 }
+
+const UPDATE: OptionNames<UpdateOptions> = { ifRevision: true };
+const LOG: OptionNames<{ readonly after?: number }> = { after: true };
+const WATCH: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true };
 
 /** `E_STORE_UNAVAILABLE`, `E_IO`, `E_COMMIT_UNCERTAIN` may come from every change; `E_CONFIG` on a shared file system. */
 export class Documents implements AsyncDisposable {
@@ -106,7 +112,9 @@ export class Documents implements AsyncDisposable {
   }
 
   /** Entries of a log behind this `seq`, oldest first. After a power cut the last may be missing until the next change. */
-  async log(log: string, { after = 0 }: { readonly after?: number } = {}): Promise<readonly LogEntry[]> {
+  async log(log: string, options: { readonly after?: number } = {}): Promise<readonly LogEntry[]> {
+    checkOptions(options, LOG);
+    const { after = 0 } = options;
     const { entries } = readLog(logPath(this.dir, checkName(log, "log")), 0);
     return entries.filter((entry) => entry.seq > after);
   }
@@ -123,8 +131,10 @@ export class Documents implements AsyncDisposable {
   async update<V extends object>(
     id: string,
     change: (value: V | null) => V | null,
-    { ifRevision }: UpdateOptions = {},
+    options: UpdateOptions = {},
   ): Promise<StoredDocument<V> | null> {
+    checkOptions(options, UPDATE);
+    const { ifRevision } = options;
     return this.transact((tx) => {
       const found = tx.get<V>(id);
       if (ifRevision !== undefined) requireRevision(id, found?.revision ?? 0, ifRevision);
@@ -153,14 +163,15 @@ export class Documents implements AsyncDisposable {
   /** The document at once and after every change of it, until the signal aborts. */
   watch<V extends object>(
     id: string,
-    { signal }: { readonly signal?: AbortSignal } = {},
+    options: { readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<StoredDocument<V> | null> {
+    checkOptions(options, WATCH);
     return changesOf(
       this.dir,
       () => this.get<V>(id),
       // mutant: watch-by-revision: document) => JSON.stringify(document) → document) => document?.revision ?? 0
       (document) => JSON.stringify(document),
-      signal,
+      options.signal,
     );
   }
 
@@ -265,10 +276,15 @@ export class Documents implements AsyncDisposable {
 /** Runs a step of the documents through another guard. */
 export type Commit = <T>(around: Around, step: (tx: Transaction) => T) => Promise<T>;
 
-/** Opens the documents of a folder; nothing is created before the first change. */
+/**
+ * Opens the documents of a folder; nothing is created before the first change. `E_INVALID_ARGUMENT` unless the folder
+ * around it is there.
+ */
 export function openDocuments(dir: string): Documents {
   if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "a path");
-  return new Documents(resolve(dir), createSystemClock());
+  const folder = resolve(dir);
+  requireParent(folder, "dir");
+  return new Documents(folder, createSystemClock());
 }
 
 function prepare(dir: string, folder: string): void {

@@ -20,7 +20,9 @@ import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { requireParent } from "../../files/required-folder.js";
 import { jittered } from "../../platform/jitter.js";
 import { tryLockExclusive, tryLockShared, unlock } from "../../platform/kernel-lock.js";
 
@@ -47,6 +49,9 @@ export interface FileLockOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPEN: OptionNames<FileLockerOptions> = { timeoutMs: true };
+const LOCK: OptionNames<FileLockOptions> = { timeoutMs: true, signal: true };
+
 /** A lock in hand. It lasts until `release()`, the end of its `using` scope, `close()` of its locker, or the process. */
 export interface FileGuard extends Disposable, AsyncDisposable {
   readonly name: string;
@@ -72,11 +77,13 @@ export interface FileLocker extends Disposable, AsyncDisposable {
   close(): void;
 }
 
-/** Opens `dir` (created when missing) for locking. Throws `E_IO`, and `E_CONFIG` on a bad `HOLDFAST_LOCK_TIMEOUT`. */
+/** Opens `dir` (created when missing, in a folder that is there) for locking. Throws `E_INVALID_ARGUMENT`, `E_IO`, and `E_CONFIG` on a bad `HOLDFAST_LOCK_TIMEOUT`. */
 export async function openFileLocker(dir: string, options: FileLockerOptions = {}): Promise<FileLocker> {
   if (typeof dir !== "string" || dir === "") throw invalidArgument("dir", "must be a path");
+  checkOptions(options, OPEN);
   const timeoutMs = checkTimeout(options.timeoutMs ?? timeoutFromEnvironment(process.env));
   const folder = resolve(dir);
+  requireParent(folder, "dir");
   try {
     await mkdir(folder, { recursive: true });
   } catch (error) {
@@ -137,7 +144,9 @@ class KernelFileLocker implements FileLocker {
     return null;
   }
 
-  async #wait(name: string, mode: FileLockMode, { timeoutMs, signal }: FileLockOptions): Promise<FileGuard> {
+  async #wait(name: string, mode: FileLockMode, options: FileLockOptions): Promise<FileGuard> {
+    checkOptions(options, LOCK);
+    const { timeoutMs, signal } = options;
     const limitMs = checkTimeout(timeoutMs ?? this.#timeoutMs);
     const deadline = performance.now() + limitMs;
     signal?.throwIfAborted();

@@ -1,5 +1,6 @@
 /** Checks the definitions of kinds of jobs, and the jobs that a program adds, where they enter. */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
 import type { Sql } from "../../client/kernel.js";
@@ -78,6 +79,23 @@ export interface EnqueueOptions {
   readonly command?: readonly string[];
 }
 
+export const KIND: OptionNames<KindOptions> = { class: true, locks: true, timeout: true, attempts: true };
+export const ENQUEUE: OptionNames<EnqueueOptions> = {
+  ...KIND,
+  project: true,
+  map: true,
+  priority: true,
+  at: true,
+  delay: true,
+  cron: true,
+  timeZone: true,
+  unique: true,
+  lockWait: true,
+  needs: true,
+  command: true,
+};
+const PAGE: OptionNames<JobPage> = { project: true, state: true, after: true, before: true, limit: true };
+const PROJECT: OptionNames<ProjectSettings> = { cap: true, mapCap: true, weight: true };
 const NAME = /^[A-Za-z0-9._:@+=,~%-]{1,128}$/;
 /** Timers know no more than 24 days. */
 const SOME_TIME = { atLeastMs: 10, atMostMs: 24 * 24 * 3_600_000 };
@@ -215,6 +233,7 @@ function whole(value: number, field: string, least: number, most: number): numbe
 
 /** `E_INVALID_ARGUMENT` naming the field. */
 export function parsePage(page: JobPage): JobPage {
+  checkOptions(page, PAGE, "page");
   if (page.state !== undefined && !JOB_STATES.includes(page.state))
     throw invalidArgument("state", `one of ${JOB_STATES.join(", ")}`);
   if (page.limit !== undefined) whole(page.limit, "limit", 1, MOST_JOBS);
@@ -226,7 +245,9 @@ export function parsePage(page: JobPage): JobPage {
 }
 
 /** `E_INVALID_ARGUMENT` naming the field. */
-export function parseProjectSettings(project: string, { cap, mapCap, weight }: ProjectSettings): void {
+export function parseProjectSettings(project: string, settings: ProjectSettings): void {
+  checkOptions(settings, PROJECT, "settings");
+  const { cap, mapCap, weight } = settings;
   parseName(project, "project");
   parseCap(cap, "cap");
   parseCap(mapCap, "mapCap");

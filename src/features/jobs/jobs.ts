@@ -1,5 +1,6 @@
 /** The jobs of a workspace: adding, reading, waiting, caps; and the kinds that this program can run. */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import type { Holdfast } from "../../client/holdfast.js";
@@ -8,8 +9,10 @@ import { parseKey } from "../../lock/key.js";
 import { profileOf } from "../../lock/settings.js";
 import { type Caps, parseCaps } from "./cap-names.js";
 import {
+  ENQUEUE,
   type EnqueueOptions,
   type JobHandler,
+  KIND,
   type KindOptions,
   parseHandler,
   parseName,
@@ -40,6 +43,9 @@ export interface WaitOptions {
   readonly onProgress?: (job: JobRecord) => void;
 }
 
+const WAIT: OptionNames<WaitOptions> = { timeoutMs: true, signal: true, onProgress: true };
+const LANES: OptionNames<{ readonly project?: string }> = { project: true };
+
 /** `E_CONFIG` where the store has no jobs. */
 export function openJobs(holdfast: Holdfast): Jobs {
   const kernel = kernelOf(holdfast);
@@ -69,6 +75,7 @@ export class Jobs {
    */
   define(kind: string, options: KindOptions, handler: JobHandler | URL): void {
     parseName(kind, "kind");
+    checkOptions(options, KIND);
     this.#kinds.set(kind, { options, handler: parseHandler(handler) });
   }
 
@@ -97,6 +104,7 @@ export class Jobs {
   }
 
   #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
+    checkOptions(options, ENQUEUE);
     const { settings } = this.#kernel;
     const of = this.#kinds.get(kind)?.options ?? {};
     return parseNewJob(kind, payload, options, of, (key) => profileOf(parseKey(key), settings), this.#nowMs);
@@ -117,13 +125,17 @@ export class Jobs {
   }
 
   /** What goes on just now, project by project, or in one of them. `E_INVALID_ARGUMENT`. */
-  async lanes({ project }: { readonly project?: string } = {}): Promise<Lanes> {
+  async lanes(options: { readonly project?: string } = {}): Promise<Lanes> {
+    checkOptions(options, LANES);
+    const { project } = options;
     const only = project === undefined ? undefined : parseName(project, "project");
     return this.#look(() => lanesNow(only));
   }
 
   /** The job when it is over. `E_LOCK_TIMEOUT` after `timeoutMs`; the signal's reason when it aborts. */
-  async wait(id: number, { timeoutMs, signal, onProgress }: WaitOptions = {}): Promise<JobRecord> {
+  async wait(id: number, options: WaitOptions = {}): Promise<JobRecord> {
+    checkOptions(options, WAIT);
+    const { timeoutMs, signal, onProgress } = options;
     const until = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
     for (;;) {
       const job = await this.get(id);

@@ -8,6 +8,7 @@
  * worker whose heartbeats do not get through for a lease ends its runs itself: by then another worker may run the jobs.
  */
 import { hostname } from "node:os";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
@@ -48,6 +49,16 @@ export interface Worker {
   stop(options?: { readonly grace?: Duration }): Promise<void>;
 }
 
+const WORK: OptionNames<WorkerOptions> = {
+  concurrency: true,
+  has: true,
+  node: true,
+  commands: true,
+  lease: true,
+  poll: true,
+  onError: true,
+};
+const STOP: OptionNames<{ readonly grace?: Duration }> = { grace: true };
 const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
 const POLL = { atLeastMs: 1, atMostMs: 60_000 };
 const GRACE = { atLeastMs: 0, atMostMs: 24 * 3_600_000 };
@@ -64,6 +75,7 @@ export function startWorker(
   kinds: ReadonlyMap<string, Kind>,
   options: WorkerOptions,
 ): Worker {
+  checkOptions(options, WORK);
   const { concurrency = 4, node = hostname(), onError = () => undefined } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
     throw invalidArgument("concurrency", `a whole number from 1 to ${MOST_AT_ONCE}`);
@@ -229,7 +241,9 @@ export function startWorker(
     get running() {
       return inHand.size;
     },
-    async stop({ grace } = {}) {
+    async stop(stopOptions = {}) {
+      checkOptions(stopOptions, STOP);
+      const { grace } = stopOptions;
       const graceMs = grace === undefined ? undefined : parseDuration(grace, "grace", GRACE);
       stopping.abort();
       wake();

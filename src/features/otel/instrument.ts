@@ -23,6 +23,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Events } from "../../client/events.js";
 import { type Clock, createSystemClock } from "../../platform/clock.js";
 
@@ -35,12 +36,15 @@ export interface InstrumentOptions {
   readonly spans?: boolean;
 }
 
+const INSTRUMENT: OptionNames<InstrumentOptions> = { meterProvider: true, tracerProvider: true, spans: true };
+
 type Handlers = { readonly [Name in keyof Events]: (event: Events[Name]) => void };
 
 const SCOPE = "holdfast";
 
 /** Starts recording what this process does. Dispose the result to stop; calling it twice records everything twice. */
 export function instrument(options: InstrumentOptions = {}): Disposable {
+  checkOptions(options, INSTRUMENT);
   const meter = (options.meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE);
   const tracer =
     options.spans === false ? null : (options.tracerProvider ?? trace.getTracerProvider()).getTracer(SCOPE);

@@ -3,6 +3,7 @@
  * failure.
  */
 
+import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import type { Lease } from "../../client/lease/lease.js";
@@ -30,12 +31,20 @@ export interface PerformOptions extends Scope, Pick<Request, "ttl" | "wait" | "s
 
 export interface BeginOptions extends PerformOptions, Request {}
 
+const POLICIES: OptionNames<PolicyOptions> = { operations: true, deployment: true };
+const APPROVE: OptionNames<ApproveOptions> = { ttl: true, reason: true };
+const SCOPE: OptionNames<Scope> = { ids: true, objects: true };
+const PERFORM: OptionNames<PerformOptions> = { ...SCOPE, ttl: true, wait: true, signal: true, approval: true };
+const BEGIN: OptionNames<BeginOptions> = { ...PERFORM, pid: true, within: true, metadata: true };
+
 export class Policies {
   readonly #policy: Policy;
   readonly #deployment: Deployment | null;
 
   /** `E_CONFIG` naming the rule that makes no sense. */
-  constructor({ operations = {}, deployment }: PolicyOptions = {}) {
+  constructor(options: PolicyOptions = {}) {
+    checkOptions(options, POLICIES);
+    const { operations = {}, deployment } = options;
     checkPolicy(operations);
     const replaced = Object.keys(operations).filter((name) => Object.hasOwn(SHIPPED, name));
     if (replaced.length > 0)
@@ -58,11 +67,17 @@ export class Policies {
 
   /** The locks it needs, without taking any. `E_POLICY_UNKNOWN`, `E_POLICY_AMBIGUOUS`. */
   explain(operation: string, scope: Scope): Needed {
+    checkOptions(scope, SCOPE, "scope");
+    return this.#locksFor(operation, scope);
+  }
+
+  #locksFor(operation: string, scope: Scope): Needed {
     return locksFor(this.#policy, operation, scope, this.#deployment);
   }
 
   /** Approves one performance of an operation that cannot be undone. `E_INVALID_ARGUMENT` for any other. */
   async approve(holdfast: Holdfast, operation: string, scope: Scope, options: ApproveOptions = {}): Promise<Approved> {
+    checkOptions(options, APPROVE);
     const { ids, needsApproval } = this.explain(operation, scope);
     if (!needsApproval) throw invalidArgument("operation", `${operation} needs no approval`);
     return approve(holdfast, { operation, ids }, options);
@@ -70,6 +85,7 @@ export class Policies {
 
   /** Takes those locks and hands them over: whoever begins releases. Throws as `perform`. */
   async begin(holdfast: Holdfast, operation: string, options: BeginOptions): Promise<Lease> {
+    checkOptions(options, BEGIN);
     const { ids: _ids, objects: _objects, approval: _approval, ...request } = options;
     const needed = await this.#allowed(holdfast, operation, options);
     const keys = needed.locks.map(({ resource }) => resource);
@@ -90,6 +106,7 @@ export class Policies {
     options: PerformOptions,
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
+    checkOptions(options, PERFORM);
     const needed = await this.#allowed(holdfast, operation, options);
     const keys = needed.locks.map(({ resource }) => resource);
     return holdfast.withLock(keys, { ...timesOf(options), mode: needed.mode }, async (lease) => {
@@ -100,7 +117,7 @@ export class Policies {
 
   /** Looked at before anything is locked: whoever lacks an approval is to disturb nobody. */
   async #allowed(holdfast: Holdfast, operation: string, options: PerformOptions): Promise<Needed> {
-    const needed = await onRecord(holdfast, operation, options.ids, () => this.explain(operation, options));
+    const needed = await onRecord(holdfast, operation, options.ids, () => this.#locksFor(operation, options));
     this.#assertReach(holdfast, needed);
     // mutant: policy-approval-first: await onRecord(holdfast, operation, options.ids, () => assertApproved(holdfast, needed, options.approval)) → void assertApproved
     if (needed.needsApproval)

@@ -1,4 +1,5 @@
 /** The options of a publish, its progress messages and its result. */
+import type { OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import type { ManifestRecord } from "../../lock/manifest.js";
 
@@ -26,6 +27,18 @@ export interface PublishOptions {
   /** @internal The same, under the guard: quick and synchronous. */
   readonly underGuard?: () => void;
 }
+
+export const PUBLISH: OptionNames<PublishOptions> = {
+  key: true,
+  wait: true,
+  ttl: true,
+  signal: true,
+  workspace: true,
+  onProgress: true,
+  op: false,
+  beforeCommit: false,
+  underGuard: false,
+};
 
 export interface PublishResult {
   readonly manifest: ManifestRecord;

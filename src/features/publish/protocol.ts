@@ -48,6 +48,7 @@
  * protocol: publish manifest
  */
 
+import { checkOptions } from "../../base/check-options.js";
 import { HoldfastError } from "../../base/errors.js";
 import type { ManifestDraft } from "../../client/kernel.js";
 import { noteGone } from "../../files/publish-leftovers.js";
@@ -55,7 +56,7 @@ import { removeTree } from "../../files/remove-tree.js";
 import type { Manifest } from "../../lock/manifest.js";
 import { toManifestRecord } from "../../lock/manifest.js";
 import { leftoversOf } from "../../platform/exchange.js";
-import { type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";
+import { PUBLISH, type PublishOptions, type PublishResult, reporter, type Tell } from "./options.js";
 import { Placement } from "./placement.js";
 import { type Hand, type Publisher, takeHand } from "./publisher.js";
 import { removeForgotten } from "./record/unrecorded-stages.js";
@@ -78,6 +79,7 @@ export async function publish(
   fill: (stage: Stage) => Promise<unknown> | unknown,
   options: PublishOptions = {},
 ): Promise<PublishResult> {
+  checkOptions(options, PUBLISH);
   const place = resolvePlace(target);
   const taking = takeHand(publisher, options);
   const { hand, release } = taking instanceof Promise ? await taking : taking;

@@ -1,10 +1,12 @@
 /** Opens worktrees (worktrees.ts): puts the parts together, and makes sure that interrupted restores are settled first. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { checkOptions } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import type { Holdfast } from "../../client/holdfast.js";
+import { requireFolder } from "../../files/required-folder.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { readIgnoreRules } from "./capture/ignore-rules.js";
 import { walk } from "./capture/walk.js";
@@ -12,6 +14,7 @@ import { collect, onlyOf, retire } from "./collect/gc.js";
 import { pinObjects } from "./collect/pins.js";
 import { checkSnapshots, repairSnapshots } from "./examine.js";
 import { type Layout, layoutOf, parseWorktreeName, prepareLayout } from "./layout.js";
+import * as names from "./option-names.js";
 import {
   addWorktree,
   checkPayload,
@@ -39,9 +42,12 @@ const GC_WAIT: Duration = "5s";
 
 /**
  * Locks are those of `holdfast`, which stays the caller's to close; null is enough for reading, and creates nothing.
- * `E_FORMAT_UNSUPPORTED`, `E_IO`.
+ * `E_INVALID_ARGUMENT` for a root that is not there, `E_FORMAT_UNSUPPORTED`, `E_IO`.
  */
 export async function openWorktrees(locks: Holdfast | null, options: WorktreesOptions): Promise<Worktrees> {
+  checkOptions(options, names.OPEN);
+  if (typeof options.root !== "string") throw invalidArgument("root", "a path");
+  requireFolder(options.root, "root");
   return withCodes(open(locks, options), join(options.root, HOME));
 }
 
@@ -99,7 +105,9 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
 
   return {
     trees: {
-      async add(name, { path = name, mode = "exclusive" } = {}) {
+      async add(name, addOptions = {}) {
+        checkOptions(addOptions, names.ADD);
+        const { path = name, mode = "exclusive" } = addOptions;
         parseWorktreeName(name);
         needLocks();
         if (mode !== "exclusive" && mode !== "shared") throw invalidArgument("mode", "exclusive or shared");
@@ -112,7 +120,9 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
       },
       list: () => listWorktrees(layout).map(show),
       get: (name) => show(getWorktree(layout, name)),
-      async remove(name, { snapshots = false, ...presenting } = {}) {
+      async remove(name, removeOptions = {}) {
+        checkOptions(removeOptions, names.REMOVE);
+        const { snapshots = false, ...presenting } = removeOptions;
         const record = getWorktree(layout, name);
         const holdfast = needLocks();
         await settle(site, holdfast, name);
@@ -124,6 +134,7 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
       },
     },
     async take(name, takeOptions = {}) {
+      checkOptions(takeOptions, names.TAKE);
       const { note = "", tags = [], signal } = takeOptions;
       const holdfast = needLocks();
       const worktree = getWorktree(layout, name);
@@ -147,7 +158,9 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
           : await withRight(holdfast, worktree, takeOptions, (right) => take(site, request, right));
       return { ...info, files_read: filesRead };
     },
-    list({ worktree } = {}) {
+    list(listOptions = {}) {
+      checkOptions(listOptions, names.LIST);
+      const { worktree } = listOptions;
       if (worktree !== undefined) parseWorktreeName(worktree, "worktree");
       return listSnapshots(layout).filter((info) => worktree === undefined || info.worktree_id === worktree);
     },
@@ -157,14 +170,16 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
       using reader = openObjects(layout);
       return [...compare(layout, reader, resolveId(layout, before), resolveId(layout, after))];
     },
-    async verify(id, { signal } = {}) {
+    async verify(id, verifyOptions = {}) {
+      checkOptions(verifyOptions, names.VERIFY);
       const only = id === null ? null : resolveId(layout, id);
       if (only !== null) getSnapshot(layout, only);
       using _pin = await pinObjects(layout);
-      return verifySnapshots(layout, only, signal);
+      return verifySnapshots(layout, only, verifyOptions.signal);
     },
     restore: {
       async toNew(id, to, restoreOptions = {}) {
+        checkOptions(restoreOptions, names.TO_NEW);
         needLocks();
         const snapshotId = resolveId(layout, id);
         const { bytes } = getSnapshot(layout, snapshotId);
@@ -175,19 +190,29 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
           await restoreToNew(site, { snapshotId, to: target, name, signal: restoreOptions.signal, onProgress }),
         );
       },
-      inPlace: (id, name, restoreOptions = {}) => inPlace(id, name, restoreOptions, false),
-      async settle(name, { revert: isReverting = false } = {}) {
+      async inPlace(id, name, restoreOptions = {}) {
+        checkOptions(restoreOptions, names.IN_PLACE);
+        return inPlace(id, name, restoreOptions, false);
+      },
+      async settle(name, settleOptions = {}) {
+        checkOptions(settleOptions, names.SETTLE);
+        const { revert: isReverting = false } = settleOptions;
         getWorktree(layout, name);
         const finish = () => settle(site, needLocks(), name, { isReverting });
         if (!isReverting) return finish();
         return revert(layout, name, { finish, restore: (id) => inPlace(id, name, {}, true) });
       },
     },
-    async gc({ wait = GC_WAIT } = {}) {
+    async gc(gcOptions = {}) {
+      checkOptions(gcOptions, names.GC);
+      const { wait = GC_WAIT } = gcOptions;
       needLocks();
       return collect(layout, parseDuration(wait, "wait", { atLeastMs: 0, atMostMs: 24 * 3_600_000 }));
     },
-    check: async ({ repair = false } = {}) => (repair ? repairSnapshots(site, needLocks()) : checkSnapshots(layout)),
+    async check(checkingOptions = {}) {
+      checkOptions(checkingOptions, names.CHECK);
+      return checkingOptions.repair === true ? repairSnapshots(site, needLocks()) : checkSnapshots(layout);
+    },
   };
 }
 

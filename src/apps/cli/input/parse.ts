@@ -3,6 +3,7 @@
  * from the table.
  */
 import { HoldfastError } from "../../../base/errors.js";
+import { nearest } from "../../../base/nearest.js";
 import {
   type ArgumentSpec,
   type Command,
@@ -12,7 +13,6 @@ import {
   named,
   type RestSpec,
 } from "../command.js";
-import { nearest } from "./nearest.js";
 import { flagValue, type Value } from "./values.js";
 
 export interface Parsed {

@@ -2,11 +2,11 @@
 
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
+import { nearest } from "../../../base/nearest.js";
 import type { JobLock } from "../../../jobs.js";
 import { MODES } from "../../../lock/mode.js";
 import type { BaseContext, Outcome } from "../command.js";
 import type { AddFlags } from "../commands/jobs.js";
-import { nearest } from "../input/nearest.js";
 import { jobOutcome, openTheJobs } from "./jobs.js";
 
 interface AddContext extends BaseContext {

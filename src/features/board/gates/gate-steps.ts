@@ -1,9 +1,10 @@
 /** Defines gates, and sets or returns the verdict that an issue has at one. */
 import { dirname } from "node:path";
+import type { OptionNames } from "../../../base/check-options.js";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { kernelOf } from "../../../client/kernel.js";
 import type { Transaction } from "../../documents/documents.js";
-import type { BoardStore, ChangeOptions } from "../board-store.js";
+import { type BoardStore, CHANGE, type ChangeOptions } from "../board-store.js";
 import { type GateStatus, type Issue, notFound } from "../issue.js";
 import { type Gate, type GateRun, makeGate, type NewGate } from "./gate.js";
 import { findGate, gatesToChange, requireGate, runDocument } from "./gate-files.js";
@@ -33,13 +34,19 @@ export function addGate(board: BoardStore, tx: Transaction, gate: Gate): void {
   });
 }
 
+export interface JudgeOptions extends ChangeOptions {
+  readonly note?: string;
+}
+
+export const JUDGE: OptionNames<JudgeOptions> = { ...CHANGE, note: true };
+
 /** A person's word on a manual gate. The word on an automatic one is its command's. */
 export async function judge(
   board: BoardStore,
   id: string,
   name: string,
   status: Exclude<GateStatus, "pending">,
-  options: ChangeOptions & { readonly note?: string },
+  options: JudgeOptions,
 ): Promise<Issue> {
   const gate = await findGate(board, name);
   if (gate.kind === "automatic")
@@ -54,6 +61,8 @@ export interface RunOptions extends ChangeOptions {
   /** Ends the command; nothing is recorded then. */
   readonly signal?: AbortSignal;
 }
+
+export const RUN: OptionNames<RunOptions> = { ...CHANGE, signal: true };
 
 /**
  * Runs an automatic gate's command for an issue and records what it gave, with its output. No guard and no lock is taken

@@ -1,4 +1,5 @@
 /** Gates: checks that an issue must pass before it can be done. `gates.json` is their registry. */
+import type { OptionNames } from "../../../base/check-options.js";
 import { type Duration, parseDuration } from "../../../base/duration.js";
 import { invalidArgument } from "../../../base/errors.js";
 import { parseGateName } from "../issue.js";
@@ -28,6 +29,8 @@ export interface NewGate {
   /** How long the command may run. Default 10 min; 1 s to 24 h. */
   readonly timeout?: Duration;
 }
+
+export const GATE: OptionNames<NewGate> = { name: true, description: true, command: true, timeout: true };
 
 /** What one run of an automatic gate gave; kept in `runs/<issue>.<gate>.json`. */
 export interface GateRun {

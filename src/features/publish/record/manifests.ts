@@ -2,6 +2,7 @@
 import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
+import { checkOptions, type OptionNames } from "../../../base/check-options.js";
 import { invalidArgument } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf, type Manifests } from "../../../client/kernel.js";
@@ -32,11 +33,21 @@ export interface ManifestListOptions {
   readonly after?: Pick<ManifestRecord, "id" | "created_at">;
 }
 
+interface VerifyOptions {
+  readonly target?: string;
+  readonly onProgress?: (files: number) => void;
+}
+
+const LIST: OptionNames<ManifestListOptions> = { target: true, state: true, limit: true, after: true };
+const VERIFY: OptionNames<VerifyOptions> = { target: true, onProgress: true };
+
 /** Manifests, oldest first, a page at a time, without their lists of files. */
 export async function listManifests(
   holdfast: Holdfast,
-  { target, state, limit = PAGE, after }: ManifestListOptions = {},
+  options: ManifestListOptions = {},
 ): Promise<readonly ManifestRecord[]> {
+  checkOptions(options, LIST);
+  const { target, state, limit = PAGE, after } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > 50_000)
     throw invalidArgument("limit", "a whole number from 1 to 50,000");
   const found = await kernelOf(holdfast).manifests.list({
@@ -72,10 +83,9 @@ export interface BadFile {
 }
 
 /** Reads what is published again and compares it with the newest manifest of each target. */
-export async function verifyManifests(
-  holdfast: Holdfast,
-  { target, onProgress }: { readonly target?: string; readonly onProgress?: (files: number) => void } = {},
-): Promise<ManifestVerdict> {
+export async function verifyManifests(holdfast: Holdfast, options: VerifyOptions = {}): Promise<ManifestVerdict> {
+  checkOptions(options, VERIFY);
+  const { target, onProgress } = options;
   const { manifests } = kernelOf(holdfast);
   const only = target === undefined ? null : resolvePlace(target).path;
   let files = 0;

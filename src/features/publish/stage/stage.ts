@@ -6,6 +6,7 @@
  */
 import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
+import { checkOptions, type OptionNames } from "../../../base/check-options.js";
 import { invalidArgument, ioError } from "../../../base/errors.js";
 import { Pool } from "../../../base/pool.js";
 import { type Content, type Poured, pour, syncAndClose } from "../file-work.js";
@@ -26,6 +27,8 @@ export interface Stage {
   /** Writes one file. Folders on the way are made. Resolves when it is written; it is synced meanwhile. */
   write(name: string, content: StageSource, options?: { readonly mode?: number }): Promise<void>;
 }
+
+const WRITE: OptionNames<{ readonly mode?: number }> = { mode: true };
 
 /** What is known of a file as long as it is the same. */
 interface Written {
@@ -75,7 +78,9 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
     path,
     signal,
     written,
-    async write(given, content, { mode } = {}) {
+    async write(given, content, options = {}) {
+      checkOptions(options, WRITE);
+      const { mode } = options;
       const name = checkName(given);
       pool.assertFine();
       signal?.throwIfAborted();

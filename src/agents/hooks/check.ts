@@ -13,12 +13,15 @@ import { HOME } from "../../base/home-folder.js";
 import { openIn } from "../../client/open-holdfast.js";
 import { isAroundRoot, pathKeyInside } from "../../client/path-key.js";
 import { CONFIG_FILE } from "../../client/workspace/config.js";
+import { tokenFolderOf } from "../../client/workspace/find-workspace.js";
+import { forgetRun, sweepRuns } from "../../client/workspace/registered-runs.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import { isWithin, type Key, parseKey } from "../../lock/key.js";
 import { PATH_TREE } from "../../lock/reserved-kinds.js";
-import { runOf } from "../run/run.js";
+import { createSystemClock } from "../../platform/clock.js";
+import { type Registration, registerRun } from "../run/register-run.js";
+import { runIdOf, runOf } from "../run/run.js";
 import { RunLocks } from "../run/run-locks.js";
-import { RunProcesses } from "../run/run-process.js";
 import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
 import { DIALECTS } from "./dialects/dialect.js";
 import { notUnderstood } from "./fields.js";
@@ -67,14 +70,16 @@ function parsed(input: string): unknown {
 
 async function obey(call: HookCall, options: CheckOptions): Promise<void> {
   const { env } = options;
-  const run = runOf(call);
-  const workspace = workspaceOf(call, options);
+  const id = runIdOf(call);
+  const workspace = workspaceOf(call, id, options);
+  const { root } = workspace;
   const asked = call.moment === "before" ? demandOf(call, workspace, options.cwd) : null;
-  const processes = new RunProcesses(env, workspace.store);
-  const pid = processes.find(run.main);
-  if (call.moment === "start") return begin(run.owner, processes, env);
+  const { owner, pid, around } = registered(call, id, root, env);
+  const run = runOf(call, owner, around);
+  if (call.moment === "start") return begin(run.owner, root, env);
   await using holdfast = await openIn(workspace, { owner: run.owner, heart: "loop" });
-  const locks = new RunLocks({ holdfast, env, run, pid, ttl: options.ttl, wait: options.wait });
+  const folder = tokenFolderOf(workspace, env);
+  const locks = new RunLocks({ holdfast, folder, run, pid, ttl: options.ttl, wait: options.wait });
   if (asked !== null) {
     if (asked.wholeTree) await locks.holdNothingElse(WHOLE);
     // mutant: hook-contention: locks.hold(asked.keys); → locks.hold(asked.keys).catch(() => undefined);
@@ -82,20 +87,25 @@ async function obey(call: HookCall, options: CheckOptions): Promise<void> {
   }
   if (call.moment === "before" || call.moment === "after") await locks.renew();
   else await locks.release();
-  if (call.moment === "end") processes.forget(run.main);
+  if (call.moment === "end" && root !== null) forgetRun(root, id);
+}
+
+function registered({ client }: HookCall, id: string, root: string | null, env: NodeJS.ProcessEnv): Registration {
+  if (root === null) return { owner: id, pid: null, around: [] };
+  return registerRun({ id, tool: client, root, env, now: new Date(createSystemClock()().wallMs) });
 }
 
 /** Commands that the agent gives in its shell are then given in the run's name. */
-function begin(owner: string, processes: RunProcesses, env: NodeJS.ProcessEnv): void {
-  processes.sweep();
+function begin(owner: string, root: string | null, env: NodeJS.ProcessEnv): void {
+  if (root !== null) sweepRuns(root);
   if (env.CLAUDE_ENV_FILE) appendFileSync(env.CLAUDE_ENV_FILE, `export HOLDFAST_OWNER='${owner}'\n`);
 }
 
 /** Said, else where the client's project is, else where it works. */
-function workspaceOf({ cwd }: HookCall, options: CheckOptions): Workspace {
-  const { env } = options;
+function workspaceOf({ cwd }: HookCall, acting: string, options: CheckOptions): Workspace {
+  const { env, root, store } = options;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || env.CURSOR_PROJECT_DIR;
-  return findWorkspace({ root: options.root, store: options.store }, { cwd: project || cwd || options.cwd, env });
+  return findWorkspace({ root, store, acting }, { cwd: project || cwd || options.cwd, env });
 }
 
 const WHOLE = parseKey(PATH_TREE);

@@ -10,6 +10,7 @@ import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import { pathKeyInside } from "../../client/path-key.js";
 import { tokensOf } from "../../client/workspace/token-files.js";
+import type { TokenFolder } from "../../client/workspace/token-folder.js";
 import { contentionReport } from "../../lock/contention.js";
 import type { Grant } from "../../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../../lock/key.js";
@@ -33,9 +34,9 @@ export function stagedKeys(root: string, cwd: string): Key[] {
 export async function assertNobodyElseHolds(
   holdfast: Holdfast,
   keys: readonly Key[],
-  env: NodeJS.ProcessEnv,
+  folder: TokenFolder,
 ): Promise<void> {
-  const others = (await heldPaths(holdfast)).filter((grant) => !isOwn(grant, holdfast, env));
+  const others = (await heldPaths(holdfast)).filter((grant) => !isOwn(grant, holdfast, folder));
   for (const key of keys) {
     const inTheWay = others.filter(({ resource }) => isWithin(key, resource) || isWithin(resource, key));
     // mutant: hook-git: if (inTheWay.length === 0) continue; → if (inTheWay.length >= 0) continue;
@@ -63,8 +64,8 @@ function isDead({ proof }: Grant): boolean {
 }
 
 /** Taken under this name by this user, or for an agent whose command this commit is. */
-function isOwn({ owner, tokenHash, proof, resource }: Grant, holdfast: Holdfast, env: NodeJS.ProcessEnv): boolean {
-  const isKept = tokensOf(env, holdfast.storeUrl, holdfast.owner).some(
+function isOwn({ owner, tokenHash, proof, resource }: Grant, holdfast: Holdfast, folder: TokenFolder): boolean {
+  const isKept = tokensOf(folder, holdfast.owner).some(
     (kept) => kept.resource === resource && (tokenHash === "" || hashLeaseToken(kept.lease_token) === tokenHash),
   );
   if (owner === holdfast.owner && isKept) return true;

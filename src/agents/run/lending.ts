@@ -12,7 +12,8 @@ import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import { fittingKey } from "../../client/path-key.js";
 import { isAbandoned } from "../../client/workspace/detached-grants.js";
-import { digest, type FoundToken, openTokenFiles } from "../../client/workspace/token-files.js";
+import { type FoundToken, openTokenFiles } from "../../client/workspace/token-files.js";
+import { digest, type TokenFolder } from "../../client/workspace/token-folder.js";
 import { type Key, parseKey } from "../../lock/key.js";
 import { LENT_TREE, PATH_TREE } from "../../lock/reserved-kinds.js";
 
@@ -30,7 +31,7 @@ export function isLentKey(key: string): boolean {
 
 export interface Lender {
   readonly holdfast: Holdfast;
-  readonly env: NodeJS.ProcessEnv;
+  readonly folder: TokenFolder;
 }
 
 /** Gives back what is kept for one owner, but for what somebody who still works has borrowed: that lapses by itself. Returns how many. */
@@ -67,8 +68,8 @@ async function whileNotLent(place: Lender, lent: Key, tokens: readonly FoundToke
  * One, or none when it was over already or something nests in it still. What is only asked for is left alone: a hook of the
  * same run may stand in line with it, and finds what it is given by nothing else.
  */
-async function giveBackOne({ holdfast, env }: Lender, kept: FoundToken): Promise<number> {
-  const files = openTokenFiles(env, holdfast.storeUrl, kept.owner);
+async function giveBackOne({ holdfast, folder }: Lender, kept: FoundToken): Promise<number> {
+  const files = openTokenFiles(folder, kept.owner);
   try {
     await (await holdfast.reattach(kept.resource, kept.lease_token)).release();
     files.forget([kept.resource], kept.lease_token);

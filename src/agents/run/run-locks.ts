@@ -6,9 +6,9 @@
  *
  *   1. A grant that it already has, on the key or above it, counts while no other holder has anything there and while the
  *      process that the grant is bound to is not dead. One request acquires the rest.
- *   2. HOLDFAST_OWNER may name the agent: grants acquired under that name, by the command or through a server, are the run's.
- *   3. The run that it works for (the one around a sub-agent, or the one whose command started this agent and so is named by
- *      HOLDFAST_OWNER) lends it what that run holds (lending.ts). The borrower then holds `lent:files/LENDER/…` of the file
+ *   2. The run's commands act under its name (client/workspace/owner.ts): what they acquired counts as the run's own.
+ *   3. The run that it works for (the one around a sub-agent, or the one whose command started this agent) lends it what
+ *      that run holds (lending.ts). The borrower then holds `lent:files/LENDER/…` of the file
  *      instead. So borrowers of one run exclude each other, and the lender too, which checks that key before it writes. The
  *      loan counts only after a second check, because the lender may have released the file in the meantime.
  *   4. Grants that the agent acquired through its own MCP server are lent to it in the same way: the hook has no token.
@@ -22,6 +22,7 @@ import type { Holdfast } from "../../client/holdfast.js";
 import { type Kernel, kernelOf } from "../../client/kernel.js";
 import { type AcquireOptions, parseWait } from "../../client/options.js";
 import { acquireDetached } from "../../client/workspace/detached-grants.js";
+import { isOfRun } from "../../client/workspace/run-name.js";
 import {
   allTokens,
   type FoundToken,
@@ -29,6 +30,7 @@ import {
   type TokenFiles,
   tokensOf,
 } from "../../client/workspace/token-files.js";
+import type { TokenFolder } from "../../client/workspace/token-folder.js";
 import { contentionReport } from "../../lock/contention.js";
 import type { Grant } from "../../lock/grant.js";
 import { isWithin, type Key, MAX_KEYS, parseKey } from "../../lock/key.js";
@@ -38,13 +40,13 @@ import { remainingMs } from "../../lock/time.js";
 import { lifeOfProcess } from "../../platform/machine.js";
 import { isServerOf } from "../hooks/own-server.js";
 import { FILES, giveBack, isLentKey, lentKey } from "./lending.js";
-import { isRunName, isSubAgent, type Run } from "./run.js";
+import { isSubAgent, type Run } from "./run.js";
 import { unlessChanged } from "./wait-unless-changed.js";
 
 export interface RunPlace {
   /** Opened in the run's name. */
   readonly holdfast: Holdfast;
-  readonly env: NodeJS.ProcessEnv;
+  readonly folder: TokenFolder;
   readonly run: Run;
   /** The agent's process, when it is known. */
   readonly pid: number | null;
@@ -67,7 +69,7 @@ export class RunLocks {
 
   constructor(place: RunPlace) {
     this.#place = place;
-    this.#files = openTokenFiles(place.env, place.holdfast.storeUrl, place.holdfast.owner);
+    this.#files = openTokenFiles(place.folder, place.holdfast.owner, "hook");
   }
 
   get #kernel(): Kernel {
@@ -147,12 +149,10 @@ export class RunLocks {
 
   /** Gives everything back; the main run also what its sub-agents have, first. Returns how many. */
   async release(): Promise<number> {
-    const { holdfast, env, run } = this.#place;
+    const { folder, run } = this.#place;
     const all = isSubAgent(run)
       ? this.#ownTokens()
-      : allTokens(env, holdfast.storeUrl).filter(
-          (kept) => isOfFiles(kept) && (kept.owner === run.main || kept.owner.startsWith(`${run.main}/`)),
-        );
+      : allTokens(folder).filter((kept) => isOfFiles(kept) && isOfRun(kept.owner, run.main));
     const innerFirst = [...all].sort(
       (a, b) => b.owner.length - a.owner.length || (a.created_at < b.created_at ? 1 : -1),
     );
@@ -265,23 +265,17 @@ export class RunLocks {
   }
 
   #ownTokens(): readonly FoundToken[] {
-    const { env, run } = this.#place;
-    const declared = env.HOLDFAST_OWNER ?? "";
-    const isOwnName = declared.startsWith("agent:") && !isRunName(declared);
-    return this.#keptFor(isOwnName ? [run.owner, declared] : [run.owner]);
+    return this.#keptFor([this.#place.run.owner]);
   }
 
-  /** Runs that this one works for: the one around a sub-agent, and the one whose command started the agent. */
+  /** Runs that this one works for: the one around a sub-agent, and those whose commands started the agent. */
   #lenders(): readonly string[] {
-    const { env, run } = this.#place;
-    const declared = env.HOLDFAST_OWNER ?? "";
-    const around = [...(isSubAgent(run) ? [run.main] : []), ...(isRunName(declared) ? [declared] : [])];
-    return around.filter((owner) => owner !== run.owner);
+    const { run } = this.#place;
+    return [...(isSubAgent(run) ? [run.main] : []), ...run.around];
   }
 
   #keptFor(owners: readonly string[]): readonly FoundToken[] {
-    const { holdfast, env } = this.#place;
-    return owners.flatMap((owner) => tokensOf(env, holdfast.storeUrl, owner)).filter(isOfFiles);
+    return owners.flatMap((owner) => tokensOf(this.#place.folder, owner)).filter(isOfFiles);
   }
 }
 

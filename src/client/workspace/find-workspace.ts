@@ -7,27 +7,32 @@
  * nothing and opens no store; `open-store.ts` compares what was named with what is recorded.
  */
 import { realpathSync } from "node:fs";
-import { homedir, hostname } from "node:os";
+import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { withoutPassword } from "../../base/without-password.js";
 import { kindAt, statOf } from "../../files/lookup.js";
-import { userName } from "../../platform/machine.js";
 import { parseOwner, waitFrom } from "../options.js";
 import { type Checks, type Config, readConfig } from "./config.js";
+import { findRun } from "./find-run.js";
+import { ownerFor } from "./owner.js";
+import type { RegisteredRun } from "./registered-runs.js";
 import { forgetRepositories, type LinkedWorktree } from "./repository.js";
 import { isWorkspace, mainFolderOf, nested, searchWorkspace, workspaceAround } from "./search.js";
+import { type TokenFolder, tokenFolder } from "./token-folder.js";
 import { absoluteFrom, readRecord, type WorkspaceRecord } from "./workspace-record.js";
 
-/** Where a value comes from. `found`: the search found the workspace. */
-export type Source = "argument" | "environment" | "config" | "record" | "found" | "default";
+/** Where a value comes from. `run`: the run of an agent; `found`: the search found the workspace. */
+export type Source = "argument" | "environment" | "run" | "config" | "record" | "found" | "default";
 
 /** What a caller names itself: the options of `openHoldfast`, the flags of a command. */
 export interface Said extends Omit<Config, "store" | "owner"> {
   readonly root?: string | undefined;
   readonly store?: string | undefined;
   readonly owner?: string | undefined;
+  /** The hook's own run: taken as it is, and no run is looked for. */
+  readonly acting?: string | undefined;
 }
 
 export interface Place {
@@ -51,6 +56,10 @@ export interface FoundWorkspace<F extends object = object> {
   /** The store as it is shown: without a password. */
   readonly where: string;
   readonly owner: string;
+  /** The run of an agent that this process belongs to. */
+  readonly run: RegisteredRun | null;
+  /** For people: what was ignored. */
+  readonly notes: readonly string[];
   /** The settings in force, of all sources. */
   readonly config: Omit<Config, "store" | "owner"> & Partial<F>;
   readonly sources: Sources;
@@ -70,7 +79,7 @@ interface Sources {
 export function findWorkspaceWith<F extends object>(said: Said, at: Place, checks: Checks<F>): FoundWorkspace<F> {
   const { cwd, env, init } = at;
   forgetRepositories();
-  const { root: saidRoot, store: saidStore, owner: saidOwner, ...saidSettings } = said;
+  const { root: saidRoot, store: saidStore, owner: saidOwner, acting, ...saidSettings } = said;
   const fromEnvironment = notEmpty(env.HOLDFAST_STORE);
   const place = placeOf(init?.isNested ? (saidRoot ?? cwd) : saidRoot, saidStore, at);
   const { root } = place;
@@ -82,16 +91,21 @@ export function findWorkspaceWith<F extends object>(said: Said, at: Place, check
     ["config", configStore && absolute(configStore, root ?? cwd)],
     ["record", record?.store.url],
   ) ?? { value: `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`, source: "default" as const };
-  const owner = ownerOf(saidOwner, env, configOwner);
+  const { owner, source, run, notes } =
+    acting === undefined
+      ? ownerFor({ said: saidOwner, env, config: configOwner, runs: findRun(root, env) })
+      : { owner: acting, source: "run" as const, run: null, notes: [] };
   const settings = settingsOf(saidSettings, env, configSettings);
   return {
     ...place,
     record,
     store: store.value,
     where: withoutPassword(store.value),
-    owner: owner.value,
+    owner,
+    run,
+    notes,
     config: settings.values as FoundWorkspace<F>["config"],
-    sources: { ...settings.sources, root: place.source, store: store.source, owner: owner.source },
+    sources: { ...settings.sources, root: place.source, store: store.source, owner: source },
     env,
   };
 }
@@ -106,6 +120,8 @@ export function storeAlone(store: string, owner: string): FoundWorkspace {
     store,
     where: withoutPassword(store),
     owner: parseOwner(owner),
+    run: null,
+    notes: [],
     config: {},
     sources: { root: null, store: "argument", owner: "argument" },
     env: {},
@@ -121,14 +137,6 @@ interface Valued<T> {
 function first<T>(...candidates: readonly (readonly [Source, T | undefined | ""])[]): Valued<T> | null {
   for (const [source, value] of candidates) if (value !== undefined && value !== "") return { value, source };
   return null;
-}
-
-function ownerOf(said: string | undefined, env: NodeJS.ProcessEnv, config: string | undefined): Valued<string> {
-  if (said !== undefined) return { value: parseOwner(said), source: "argument" };
-  const around = notEmpty(env.HOLDFAST_OWNER);
-  if (around !== undefined) return { value: parseOwner(around, "HOLDFAST_OWNER"), source: "environment" };
-  if (config !== undefined) return { value: config, source: "config" };
-  return { value: parseOwner(`user:${userName()}@${hostname()}`), source: "default" };
 }
 
 function settingsOf(said: object, env: NodeJS.ProcessEnv, config: object) {
@@ -219,6 +227,14 @@ export function assertMayBeMade({ root, sources }: FoundWorkspace): void {
     details: { field: "root", path: root },
     next: ["Work in the folder of your project, give --root DIR, or run holdfast init here."],
   });
+}
+
+/** Where the tokens for this workspace or store are kept. */
+export function tokenFolderOf(
+  { root, where }: Pick<FoundWorkspace, "root" | "where">,
+  env: NodeJS.ProcessEnv,
+): TokenFolder {
+  return tokenFolder(root, env, where);
 }
 
 /** The path of the file or folder that makes the store there, or null for a store that is not in the file system. */

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type DoctorReport, examine } from "../../../src/apps/doctor/examine.js";
 import type { Config } from "../../../src/client/workspace/config.js";
 import { openTokenFiles } from "../../../src/client/workspace/token-files.js";
+import { tokenFolder } from "../../../src/client/workspace/token-folder.js";
 import { findWorkspace } from "../../../src/features/configuration.js";
 import { type HoldfastOptions, openHoldfast } from "../../../src/index.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
@@ -124,7 +125,7 @@ describe("the doctor on PostgreSQL", { timeout: 60_000 }, () => {
     const holdfast = await openHoldfast({ store: ward.url, owner: "agent:one", heart: "loop" });
     onTestFinished(() => holdfast.close());
     const lease = await holdfast.acquire("u", DETACHED);
-    const files = openTokenFiles({ XDG_STATE_HOME: ward.state }, holdfast.storeUrl, "agent:one");
+    const files = openTokenFiles(tokenFolder(null, { XDG_STATE_HOME: ward.state }, holdfast.storeUrl), "agent:one");
     files.keep(["u"], lease.token, new Date(Date.now() - 26 * 3_600_000));
     expect(await ward.codes()).toEqual([]);
     files.keep(["u"], "hf_opens_nothing", new Date(Date.now() - 26 * 3_600_000));

@@ -1,6 +1,6 @@
 /** CLI-3: a detached grant is found again by its user and owner, and by nobody else, whatever was killed whenever. */
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Json, openScene, type Scene } from "../../fixtures/command.fixture.js";
@@ -11,11 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-function tokenFiles(state = scene.state): string[] {
+const USER = String(process.getuid?.());
+
+function tokenFiles(folder = join(scene.root, ".holdfast", "tokens", USER)): string[] {
   try {
-    return readdirSync(join(state, "holdfast", "grants"), { recursive: true, encoding: "utf8" })
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".json"))
-      .map((name) => join(state, "holdfast", "grants", name));
+      .map((name) => join(folder, name));
   } catch {
     return [];
   }
@@ -29,17 +31,45 @@ function preload(name: string, code: string): string {
 
 describe("CLI-3: tokens", () => {
   it("are kept for the user alone, in folders of the user alone, and go with the lock", async () => {
-    const state = join(scene.dir, "state-modes");
-    const env = { XDG_STATE_HOME: state };
-    await scene.data(["lock", "acquire", "mode/a", "mode/b"], { env });
-    const files = tokenFiles(state);
-    expect(files.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
-    expect(statSync(join(state, "holdfast", "grants")).mode & 0o777).toBe(0o700);
-    await scene.data(["lock", "release", "mode/a"], { env });
-    expect(tokenFiles(state)).toHaveLength(1);
-    await scene.data(["lock", "release", "mode/b"], { env });
-    expect(tokenFiles(state)).toEqual([]);
+    const folder = join(scene.dir, "state-modes", "holdfast", "grants");
+    const env = { XDG_STATE_HOME: join(scene.dir, "state-modes") };
+    const elsewhere = ["--store", "file:other"];
+    for (const [options, words, kept] of [
+      [{}, [], join(scene.root, ".holdfast", "tokens", USER)],
+      [{ env, cwd: scene.dir }, elsewhere, folder],
+    ] as const) {
+      await scene.data(["lock", "acquire", "mode/a", "mode/b", ...words], options);
+      const files = tokenFiles(kept);
+      expect(files.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+      expect(statSync(kept).mode & 0o777).toBe(0o700);
+      await scene.data(["lock", "release", "mode/a", ...words], options);
+      expect(tokenFiles(kept)).toHaveLength(1);
+      await scene.data(["lock", "release", "mode/b", ...words], options);
+      expect(tokenFiles(kept)).toEqual([]);
+    }
   });
+
+  // kills: token-folder-of-another
+  it.skipIf(process.getuid?.() !== 0)(
+    "are neither kept nor looked for in a folder that another user made, or that others may enter (needs root)",
+    async () => {
+      await scene.data(["lock", "acquire", "trusted"]);
+      const folder = join(scene.root, ".holdfast", "tokens", USER);
+      const refuse = async (): Promise<void> => {
+        const refused = await scene.json(["lock", "acquire", "distrusted"]);
+        expect([refused.exit, refused.error.code]).toEqual([74, "E_IO"]);
+        expect((await scene.inspect("distrusted")).state).toBe("free");
+        expect((await scene.json(["lock", "release", "trusted"])).exit).toBe(81);
+      };
+      chmodSync(folder, 0o755);
+      await refuse();
+      chmodSync(folder, 0o700);
+      chownSync(folder, 65_534, 65_534);
+      await refuse();
+      chownSync(folder, 0, 0);
+      await scene.data(["lock", "release", "trusted"]);
+    },
+  );
 
   it("open nothing for another owner, and are never used to acquire again", async () => {
     await scene.data(["lock", "acquire", "mine"]);
@@ -107,8 +137,7 @@ describe("CLI-3: tokens", () => {
       for (const path of [scene.dir, scene.root, join(scene.root, ".holdfast")]) chmodSync(path, 0o777);
       for (const name of readdirSync(join(scene.root, ".holdfast")))
         chmodSync(join(scene.root, ".holdfast", name), 0o777);
-      const state = join(scene.dir, "state-shared");
-      const env = { XDG_STATE_HOME: state, HOLDFAST_OWNER: "agent:same" };
+      const env = { HOLDFAST_OWNER: "agent:same" };
       const nobody = { env, uid: 65534 };
       await scene.data(["lock", "acquire", "users"], nobody);
       expect((await scene.json(["lock", "release", "users"], { env })).exit).toBe(81);
@@ -189,7 +218,7 @@ describe("CLI-3: what is killed loses nothing", () => {
     const kill = preload(
       "kill-after-token",
       `const fs = require("node:fs"); const { fsyncSync } = fs;
-       fs.fsyncSync = (fd) => { fsyncSync(fd); if (fs.fstatSync(fd).isDirectory() && fs.readlinkSync("/proc/self/fd/" + fd).includes("holdfast/grants")) process.kill(process.pid, "SIGKILL"); };`,
+       fs.fsyncSync = (fd) => { fsyncSync(fd); if (fs.fstatSync(fd).isDirectory() && fs.readlinkSync("/proc/self/fd/" + fd).includes(".holdfast/tokens/")) process.kill(process.pid, "SIGKILL"); };`,
     );
     const before = tokenFiles().length;
     expect((await scene.run(["lock", "acquire", "unasked"], { preload: kill })).exit).toBe(null);
@@ -205,7 +234,9 @@ describe("CLI-3: what is killed loses nothing", () => {
     const before = tokenFiles();
     expect((await scene.json(["lock", "acquire", "taken", "--wait", "0"])).exit).toBe(75);
     expect(tokenFiles()).toEqual(before);
-    const refused = await scene.json(["lock", "acquire", "unkept"], { env: { XDG_STATE_HOME: "/dev/null" } });
+    const elsewhere = { env: { XDG_STATE_HOME: "/dev/null" }, cwd: scene.dir };
+    const store = `sqlite:${join(scene.root, ".holdfast", "holdfast.db")}`;
+    const refused = await scene.json(["lock", "acquire", "unkept", "--store", store], elsewhere);
     expect([refused.exit, refused.error.code]).toEqual([74, "E_IO"]);
     expect((await scene.inspect("unkept")).state).toBe("free");
   });

@@ -18,6 +18,7 @@ import { describe, expect, it } from "vitest";
 import { CHECKS } from "../../../src/apps/doctor/examine.js";
 import { FINDINGS } from "../../../src/apps/doctor/finding.js";
 import { openTokenFiles } from "../../../src/client/workspace/token-files.js";
+import { tokenFolder } from "../../../src/client/workspace/token-folder.js";
 import { isHoldfastError } from "../../../src/index.js";
 import { openWorktrees } from "../../../src/worktree.js";
 import { canMount } from "../../fixtures/can-mount.fixture.js";
@@ -104,7 +105,11 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
   },
   async TOKEN_ORPHAN(ward) {
     await ward.use((one) => one.inspect("t"));
-    openTokenFiles(ward.env, ward.url, "agent:one").keep(["t/x"], "hf_gone", new Date(Date.now() - 30 * 3_600_000));
+    openTokenFiles(tokenFolder(ward.root, ward.env, ward.url), "agent:one").keep(
+      ["t/x"],
+      "hf_gone",
+      new Date(Date.now() - 30 * 3_600_000),
+    );
   },
   async PUBLISH_LEFT(ward) {
     await killedOnceItSpoke(PUBLISHER, ward.url, join(ward.root, "site"));

@@ -17,9 +17,10 @@ export class Agent {
     this.session = session;
     this.#root = scene.root;
     const { PATH = "" } = process.env;
-    this.#process = spawn(process.execPath, [AGENT, `"${process.execPath}" "${MAIN}" hook check claude || exit 2`], {
+    const HOOK_COMMAND = `"${process.execPath}" "${MAIN}" hook check claude || exit 2`;
+    this.#process = spawn(process.execPath, [AGENT], {
       cwd: scene.root,
-      env: { PATH, HOME: scene.dir, XDG_STATE_HOME: scene.state },
+      env: { PATH, HOME: scene.dir, XDG_STATE_HOME: scene.state, HOOK_COMMAND },
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#lines = linesOf(this.#process);

@@ -8,6 +8,7 @@ import { type Checked, checkHook } from "../../../src/agents/hooks/check.js";
 import { RunLocks, type RunPlace } from "../../../src/agents/run/run-locks.js";
 import { acquireDetached } from "../../../src/client/workspace/detached-grants.js";
 import { openTokenFiles } from "../../../src/client/workspace/token-files.js";
+import { type TokenFolder, tokenFolder } from "../../../src/client/workspace/token-folder.js";
 import { type Holdfast, openHoldfast, pathKey } from "../../../src/index.js";
 import { parseKey } from "../../../src/lock/key.js";
 import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
@@ -16,6 +17,7 @@ let dir: string;
 let root: string;
 let library: Holdfast;
 let env: NodeJS.ProcessEnv;
+let folder: TokenFolder;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "holdfast-hook-"));
   root = join(dir, "workspace");
@@ -23,6 +25,7 @@ beforeAll(async () => {
   markWorkspace(root);
   env = { XDG_STATE_HOME: join(dir, "state") };
   library = await openHoldfast({ root, owner: "user:test", heart: "loop" });
+  folder = tokenFolder(root, env, library.storeUrl);
 });
 afterAll(async () => {
   await library?.close();
@@ -165,15 +168,14 @@ describe("HOOK-1: the life of a run", () => {
     await event("alive", "SessionEnd");
     expect(await owners("path/src/x.ts")).toEqual([]);
     expect(await owners("path/src/y.ts")).toEqual([]);
-    const kept = readdirSync(join(dir, "state", "holdfast", "grants"), { recursive: true, encoding: "utf8" });
-    expect(kept.filter((name) => name.endsWith(".json"))).toEqual([]);
+    expect(readdirSync(folder.path).filter((name) => !name.startsWith("run-"))).toEqual([]);
   });
 
   it("renews what is not fresh any more, and keeps its number", async () => {
-    const run = { owner: "agent:claude-slow", main: "agent:claude-slow" };
+    const run = { owner: "agent:claude-slow", main: "agent:claude-slow", around: [] };
     const holdfast = await openHoldfast({ root, owner: run.owner, heart: "loop" });
     try {
-      const locks = new RunLocks({ holdfast, env, run, pid: null, ttl: undefined, wait: undefined, renewBelow: 1 });
+      const locks = new RunLocks({ holdfast, folder, run, pid: null, ttl: undefined, wait: undefined, renewBelow: 1 });
       await locks.hold([pathKey(root, "src/slow.ts")]);
       const [first] = (await library.inspect("path/src/slow.ts")).grants;
       await expect
@@ -199,7 +201,7 @@ describe("HOOK-1: the life of a run", () => {
     const [first] = (await library.inspect("path/src/waits.ts")).grants;
     const holdfast = await openHoldfast({ root, owner, heart: "loop" });
     try {
-      const place = { holdfast, env, run: { owner, main }, pid: null, ttl: undefined, wait: undefined };
+      const place = { holdfast, folder, run: { owner, main, around: [] }, pid: null, ttl: undefined, wait: undefined };
       await new RunLocks({ ...place, renewBelow: 1 }).renew();
       const [now] = (await library.inspect("path/src/waits.ts")).grants;
       expect(now?.lock_id).toBe(first?.lock_id);
@@ -289,7 +291,8 @@ describe("HOOK-1: a run that gives back what it lends, while a sub-agent takes i
     const opened = [main, `${main}/s1`].map((owner) => openHoldfast({ root, owner, heart: "loop" }));
     const [one, other] = (await Promise.all(opened)) as [Holdfast, Holdfast];
     const place = (holdfast: Holdfast): RunPlace => {
-      return { holdfast, env, run: { owner: holdfast.owner, main }, pid: null, ttl: undefined, wait: undefined };
+      const run = { owner: holdfast.owner, main, around: [] };
+      return { holdfast, folder, run, pid: null, ttl: undefined, wait: undefined };
     };
     try {
       await new RunLocks(place(one)).hold([key]);
@@ -335,7 +338,7 @@ describe("HOOK-1: locks that the agent took by itself", () => {
   async function take(owner: string, key: string) {
     const own = await openHoldfast({ root, owner, heart: "loop" });
     try {
-      const files = openTokenFiles(env, own.storeUrl, owner);
+      const files = openTokenFiles(folder, owner);
       return await acquireDetached("acquire", own, files, [key], { wait: 0 });
     } finally {
       await own.close();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { keepingToken, type OpenBoard } from "../../../src/apps/cli/board/board.js";
 import { openTokenFiles } from "../../../src/client/workspace/token-files.js";
+import { tokenFolder } from "../../../src/client/workspace/token-folder.js";
 import { openBoard } from "../../../src/features/board/board.js";
 import { HoldfastError, openHoldfast } from "../../../src/index.js";
 
@@ -13,7 +14,7 @@ let opened: OpenBoard;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "holdfast-claim-"));
   const holdfast = await openHoldfast({ store: `sqlite:${join(dir, "s.db")}`, owner: "agent:a", heart: "loop" });
-  const files = openTokenFiles({ XDG_STATE_HOME: join(dir, "state") }, holdfast.storeUrl, "agent:a");
+  const files = openTokenFiles(tokenFolder(null, { XDG_STATE_HOME: join(dir, "state") }, holdfast.storeUrl), "agent:a");
   opened = { holdfast, board: openBoard(holdfast, join(dir, "board")), files };
 });
 afterEach(async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openTokenFiles, type TokenFiles } from "../../../src/client/workspace/token-files.js";
+import { tokenFolder } from "../../../src/client/workspace/token-folder.js";
 
 let state: string;
 beforeEach(() => {
@@ -11,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(state, { recursive: true, force: true }));
 
 function open(owner = "agent:one", store = "sqlite:/a"): TokenFiles {
-  return openTokenFiles({ XDG_STATE_HOME: state }, store, owner);
+  return openTokenFiles(tokenFolder(null, { XDG_STATE_HOME: state }, store), owner);
 }
 
 function paths(): string[] {

@@ -33,15 +33,20 @@ export interface Loss {
 const FRESH_MS = 1_000;
 
 export class Holdings {
-  readonly #holdfast: Holdfast;
+  readonly #holdfastNow: () => Holdfast;
   /** In the order taken: given back in the reverse. */
   #all: Holding[] = [];
   #lost: Loss[] = [];
   /** Claims that ended by other hands and were not claimed again since. */
   readonly #lostIssues = new Set<string>();
 
-  constructor(holdfast: Holdfast) {
-    this.#holdfast = holdfast;
+  /** The run may change the name that it acts under. */
+  constructor(holdfastNow: () => Holdfast) {
+    this.#holdfastNow = holdfastNow;
+  }
+
+  get #holdfast(): Holdfast {
+    return this.#holdfastNow();
   }
 
   /** Locks and claims. */

@@ -17,10 +17,12 @@ import { Holdings } from "./run-leases.js";
 export class Run {
   /** Names it in later calls. Whoever knows it is this run. */
   readonly handle: string;
-  readonly holdfast: Holdfast;
   readonly holdings: Holdings;
   readonly policies: Policies;
   readonly #workspace: Workspace;
+  #holdfast: Holdfast;
+  /** Opened under earlier names; calls under way may still use them. */
+  readonly #former: Holdfast[] = [];
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #board: Board | undefined;
@@ -29,14 +31,27 @@ export class Run {
   constructor(handle: string, workspace: Workspace, holdfast: Holdfast) {
     const { policy, deployment } = workspace.config;
     this.handle = handle;
-    this.holdfast = holdfast;
-    this.holdings = new Holdings(holdfast);
+    this.#holdfast = holdfast;
+    this.holdings = new Holdings(() => this.holdfast);
     this.policies = new Policies({
       ...(policy === undefined ? {} : { operations: policy }),
       ...(deployment === undefined ? {} : { deployment }),
     });
     this.#workspace = workspace;
     this.#lastCallMs = this.#nowMs();
+  }
+
+  get holdfast(): Holdfast {
+    return this.#holdfast;
+  }
+
+  /** From now on requests are made under this name. What is held stays held, under the name it was acquired with. */
+  async actAs(owner: string): Promise<void> {
+    if (owner === this.holdfast.owner) return;
+    const next = await openAs(this.#workspace, owner);
+    this.#former.push(this.#holdfast);
+    this.#holdfast = next;
+    this.#board = undefined;
   }
 
   get board(): Board {
@@ -79,7 +94,7 @@ export class Run {
     for (const issue of this.holdings.issues) await this.#giveBack(issue);
     // mutant: mcp-given-back: await this.holdings.release(null).catch(() => undefined); →
     await this.holdings.release(null).catch(() => undefined);
-    await this.holdfast.close();
+    for (const holdfast of [...this.#former, this.#holdfast]) await holdfast.close();
   }
 
   async #giveBack(issue: string): Promise<void> {
@@ -107,12 +122,16 @@ export class Run {
 }
 
 export async function openRun(handle: string, workspace: Workspace, owner: string): Promise<Run> {
-  // Everything is held detached, so no heart ever beats.
-  const holdfast = await openIn(workspace, { owner, heart: "loop" });
+  const holdfast = await openAs(workspace, owner);
   try {
     return new Run(handle, workspace, holdfast);
   } catch (error) {
     await holdfast.close();
     throw error;
   }
+}
+
+/** Everything is held detached, so nothing is renewed by itself. */
+function openAs(workspace: Workspace, owner: string): Promise<Holdfast> {
+  return openIn(workspace, { owner, heart: "loop" });
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import type { Said } from "../../../client/workspace/find-workspace.js";
+import { subAgentName } from "../../../client/workspace/run-name.js";
 import { findWorkspace, type Workspace } from "../../../features/configuration.js";
 import { isPerson } from "../../../lock/owner.js";
 import { openRun, type Run } from "./run.js";
@@ -88,12 +89,23 @@ export class Runs {
     if (!this.#options.isOneAgents && purpose === "held")
       throw invalidArgument("run", "say which run is yours", "Give `run` as lock_acquire told it to you.");
     this.#own ??= this.#openOne(client, this.#options.isOneAgents);
+    let run: Run;
     try {
-      return await this.#own;
+      run = await this.#own;
     } catch (error) {
       this.#own = undefined;
       throw error;
     }
+    await this.#rename(run);
+    return run;
+  }
+
+  /** A client starts its server before the first hook of the run tells who it is, and may begin another run later. */
+  async #rename(run: Run): Promise<void> {
+    if (!this.#options.isOneAgents) return;
+    const { said, cwd, env } = this.#options;
+    const workspace = findWorkspace(said, { cwd, env });
+    if (workspace.run !== null) await run.actAs(workspace.owner);
   }
 
   async #begin(client: string): Promise<Run> {
@@ -112,7 +124,8 @@ export class Runs {
     const { said, cwd, env } = this.#options;
     const workspace = findWorkspace(said, { cwd, env });
     const handle = `run-${randomBytes(12).toString("hex")}`;
-    return openRun(handle, workspace, ownerOf(workspace, client, handle, isOnlyOne));
+    const { isOneAgents } = this.#options;
+    return openRun(handle, workspace, ownerOf(workspace, client, handle, isOnlyOne, isOneAgents));
   }
 
   async #closeForgotten(): Promise<void> {
@@ -124,10 +137,21 @@ export class Runs {
   }
 }
 
-/** A name that was given to agents, else one after the client. A person's name in the environment is not the agent's. */
-function ownerOf({ owner, sources }: Workspace, client: string, handle: string, isOnlyOne: boolean): string {
+/**
+ * A name that was given to agents, or the one of the run whose client started this server, else one after the client. A
+ * person's name in the environment is not the agent's. Over HTTP the run that the server was started in says nothing.
+ */
+function ownerOf(
+  { owner, sources, run }: Workspace,
+  client: string,
+  handle: string,
+  isOnlyOne: boolean,
+  isOneAgents: boolean,
+): string {
   const suffix = handle.slice("run-".length, "run-".length + 6);
-  if (sources.owner === "default" || isPerson(owner)) return `agent:${plain(client)}-${suffix}`;
+  if (run !== null && owner === run.owner && isOneAgents) return isOnlyOne ? owner : subAgentName(owner, suffix);
+  if (sources.owner === "default" || sources.owner === "run" || isPerson(owner))
+    return `agent:${plain(client)}-${suffix}`;
   return isOnlyOne ? owner : `${owner.slice(0, 150)}-${suffix}`;
 }
 

@@ -3,6 +3,7 @@
 import { invalidArgument } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { type Reattached, reattachAll, type Tokens } from "../../../client/workspace/detached-grants.js";
+import { tokenFolderOf } from "../../../client/workspace/find-workspace.js";
 import { openTokenFiles, type TokenFiles } from "../../../client/workspace/token-files.js";
 import type { GrantRecord } from "../../../lock/grant.js";
 import type { Mode } from "../../../lock/mode.js";
@@ -17,7 +18,7 @@ export interface Taken {
 }
 
 export function tokenFiles(context: BaseContext, holdfast: Holdfast): TokenFiles {
-  return openTokenFiles(context.env, holdfast.storeUrl, holdfast.owner);
+  return openTokenFiles(tokenFolderOf(context.workspace(), context.env), holdfast.owner);
 }
 
 export function tokenAround({ env }: BaseContext): string | undefined {

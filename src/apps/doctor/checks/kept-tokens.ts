@@ -4,6 +4,7 @@
  */
 
 import { isAbandoned } from "../../../client/workspace/detached-grants.js";
+import { tokenFolderOf } from "../../../client/workspace/find-workspace.js";
 import { allTokens, type FoundToken } from "../../../client/workspace/token-files.js";
 import { removeQuietly } from "../../../files/durable-file.js";
 import type { Key } from "../../../lock/key.js";
@@ -20,7 +21,7 @@ export const keptTokens: Check = {
     if (store === null) return [];
     const now = patient.clock().wallMs;
     const orphans: FoundToken[] = [];
-    for (const kept of allTokens(patient.env, patient.workspace.where)) {
+    for (const kept of allTokens(tokenFolderOf(patient.workspace, patient.env))) {
       if (now - Date.parse(kept.created_at) < ON_ITS_WAY_MS) continue;
       const opens = hashLeaseToken(kept.lease_token);
       // mutant: postgres-doctor-tokens: inspect(kept.resource as Key, [opens]); → inspect(kept.resource as Key);

@@ -81,7 +81,7 @@ export interface Ledger {
   /** The grant on this key with this token, without the guard. Null also when it cannot be read just now. */
   held(key: Key, tokenHash: string): Grant | null;
   readonly records: LedgerRecords;
-  /** As `Store.assertInPlace`. Steps that rely on a grant make the same check by themselves. */
+  /** As `Store.assertInPlace`. */
   assertInPlace(): void;
   /** Null where the ledger is no database. */
   readonly callerRows: CallerRows | null;

@@ -42,6 +42,10 @@ interface Manner {
   readonly party?: Party | null;
   /** What it grants, when that is more or less than what it adds. */
   readonly granted?: (changes: Changes) => readonly Located[];
+  /**
+   * It relies on a grant, or writes outside of the store: it looks first whether the grant is in the store that others see.
+   */
+  readonly inPlace?: boolean;
   /** Rests after waking another process. */
   readonly stepsAside?: boolean;
 }
@@ -63,7 +67,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   async function transact<T>(
     about: readonly Located[],
     body: (view: LedgerView) => Outcome<T>,
-    { party = null, granted = added, stepsAside = false }: Manner = {},
+    { party = null, granted = added, inPlace = false, stepsAside = false }: Manner = {},
   ): Promise<T> {
     let wake: readonly Ticket[] = NOBODY;
     let settled: readonly Manifest[] = NOTHING;
@@ -72,6 +76,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
     };
     const result = await ledger.transact(treesOf(about), (view) => {
+      // mutant: step-in-place: if (inPlace) ledger.assertInPlace(); → void inPlace;
+      if (inPlace) ledger.assertInPlace();
       const { result: answer, changes: asked } = body(view);
       settled = NOTHING;
       if (asked === null) return { result: answer, changes: null, whenMade: undefined };
@@ -99,12 +105,14 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     upgrade: (request) =>
       transact([request.grant], (view) => upgrade(view, request, context), {
         party: request.party,
+        inPlace: true,
         granted: ({ updates = [], adds = [] }) => [...updates, ...adds],
       }),
-    downgrade: (grants, party) => transact(grants, (view) => downgrade(view, grants, party, context), { party }),
-    renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs)),
+    downgrade: (grants, party) =>
+      transact(grants, (view) => downgrade(view, grants, party, context), { party, inPlace: true }),
+    renew: (grants, leaseMs) => transact(grants, (view) => renew(view, grants, leaseMs), { inPlace: true }),
     resume: (grants, tokenHash, party) =>
-      transact(grants, (view) => resume(view, once(grants), tokenHash, party), { party }),
+      transact(grants, (view) => resume(view, once(grants), tokenHash, party), { party, inPlace: true }),
     release: (grants, party) =>
       transact(grants, (view) => release(view, once(grants), party, context), { party, stepsAside: true }),
     leave: (ticketId, wants, party, report) =>
@@ -115,22 +123,26 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   };
 
   const fence: Fence = {
-    verify: (resource, fencingToken) => transact([{ resource }], (view) => verify(view, resource, fencingToken)),
+    verify: (resource, fencingToken) =>
+      transact([{ resource }], (view) => verify(view, resource, fencingToken), { inPlace: true }),
     commit: (grants, write, tale) =>
-      transact(grants, (view) => {
-        requireWriters(view, grants);
-        return { result: runAtOnce(write), changes: tale === undefined ? null : told(view, grants, tale) };
-      }),
+      transact(
+        grants,
+        (view) => {
+          requireWriters(view, grants);
+          return { result: runAtOnce(write), changes: tale === undefined ? null : told(view, grants, tale) };
+        },
+        { inPlace: true },
+      ),
     commitFree: (resources, write) =>
       transact(
         resources.map((resource) => ({ resource })),
         (view) => {
-          // mutant: commit-free-in-place: ledger.assertInPlace(); →
-          ledger.assertInPlace();
           // mutant: board-free-check: for (const resource of resources) requireFree(view, resource, context); →
           for (const resource of resources) requireFree(view, resource, context);
           return { result: runAtOnce(write), changes: null };
         },
+        { inPlace: true },
       ),
   };
 
@@ -173,14 +185,19 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   };
 }
 
-function createTransactions({ callerRows }: Ledger): Transactions | null {
+function createTransactions(ledger: Ledger): Transactions | null {
+  const { callerRows } = ledger;
   if (callerRows === null) return null;
   return {
     write: (grants, body, limitMs) =>
       callerRows.write(
         treesOf(grants),
-        // mutant: transaction-check: (view) => requireWriters(view, grants), → () => undefined,
-        (view) => requireWriters(view, grants),
+        (view) => {
+          // mutant: transaction-in-place: ledger.assertInPlace(); →
+          ledger.assertInPlace();
+          // mutant: transaction-check: requireWriters(view, grants); →
+          requireWriters(view, grants);
+        },
         (sql) => runAtOnce(body, sql),
         limitMs,
       ),

@@ -11,8 +11,16 @@ const TRIES = 10;
 export interface LocalManifests extends Manifests, Sweeper {}
 
 export function createManifests(ledger: Ledger): LocalManifests {
+  const transact = <T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once = false) => {
+    const inPlace = (view: LedgerView): Outcome<T> => {
+      // mutant: publish-in-place: ledger.assertInPlace(); →
+      ledger.assertInPlace();
+      return body(view);
+    };
+    return ledger.transact(trees, inPlace, once);
+  };
   const inTree = <T>({ resource }: { readonly resource: Key }, body: (view: LedgerView) => Outcome<T>, once = false) =>
-    ledger.transact([treeOf(resource)], body, once);
+    transact([treeOf(resource)], body, once);
 
   const { sweep, close } = createSweeper((manifest) => inTree(manifest, (view) => clear(view, manifest)));
 
@@ -20,7 +28,7 @@ export function createManifests(ledger: Ledger): LocalManifests {
     async begin(grant, party, draft: ManifestDraft) {
       const trees = new Set([treeOf(grant.resource)]);
       for (let tries = 1; ; tries += 1) {
-        const begun = await ledger.transact([...trees].sort(), (view): Outcome<Begun | readonly Key[]> => {
+        const begun = await transact([...trees].sort(), (view): Outcome<Begun | readonly Key[]> => {
           const elsewhere = view
             .manifestsOf(draft.target)
             .filter(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)))

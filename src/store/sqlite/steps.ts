@@ -34,7 +34,7 @@ export class Steps {
     this.#database = database;
     this.#presence = presence;
     this.#tables = tables;
-    this.#view = new StepView(tables, presence);
+    this.#view = new StepView(tables);
     this.#clock = clock;
   }
 
@@ -53,7 +53,7 @@ export class Steps {
   }
 
   #step<T>(trees: readonly Key[], body: Body<T>, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
-    if (!this.#database.tryBegin()) return "busy";
+    if (!this.#begin()) return "busy";
     try {
       this.#presence.assertLately();
       this.#tables.trees.begin();
@@ -92,9 +92,10 @@ export class Steps {
   }
 
   #script<T>(body: (step: ScriptStep) => T, isSynced: boolean): Outcome<T> | "busy" | "must sync" | OutOfNumbers {
-    if (!this.#database.tryBegin()) return "busy";
+    if (!this.#begin()) return "busy";
     let mustSync = false;
     try {
+      // mutant: sqlite-script-in-place: this.#presence.assert(); →
       this.#presence.assert();
       this.#tables.trees.begin();
       const now = this.#clock();
@@ -122,8 +123,18 @@ export class Steps {
     }
   }
 
+  /** What SQLite makes of a file that was emptied is told as that. */
+  #begin(): boolean {
+    try {
+      return this.#database.tryBegin();
+    } catch (error) {
+      this.#presence.assert();
+      throw error;
+    }
+  }
+
   #reserve(tree: Key): boolean {
-    if (!this.#database.tryBegin()) return false;
+    if (!this.#begin()) return false;
     try {
       this.#tables.trees.begin();
       this.#tables.fences.reserve(tree, this.#clock());

@@ -10,7 +10,6 @@ import { type Line, lineOf, NOBODY_WAITS } from "../../lock/queue.js";
 import type { Instant } from "../../lock/time.js";
 import type { LedgerView } from "../ledger.js";
 import { inOrder } from "../local/stable-order.js";
-import type { Presence } from "./connection/presence.js";
 import type { FoundGrants } from "./grants/grant-rows.js";
 import { noteFound, type Tree } from "./grants/tree.js";
 import type { Tables } from "./tables.js";
@@ -20,13 +19,11 @@ const NEVER: Instant = { wallMs: 0, bootMs: 0, bootId: "", machineId: "" };
 
 export class StepView implements LedgerView {
   readonly #tables: Tables;
-  readonly #presence: Presence;
   #now: Instant = NEVER;
   #trees: readonly Key[] = [];
 
-  constructor(tables: Tables, presence: Presence) {
+  constructor(tables: Tables) {
     this.#tables = tables;
-    this.#presence = presence;
   }
 
   /** The view of the step that begins now. */
@@ -61,10 +58,7 @@ export class StepView implements LedgerView {
     return lineOf(tickets.values());
   }
 
-  /** A step that relies on a grant looks whether the grant is in the store that others see. */
   find(resource: Key, lockId: string): Grant | null {
-    // mutant: sqlite-step-in-place: this.#presence.assert(); →
-    this.#presence.assert();
     const tree = this.#treeOf(resource);
     if (tree.grants !== null) return tree.grants.get(lockId) ?? null;
     const found = this.#tables.grants.find(lockId);

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { HoldfastError } from "../../../src/base/errors.js";
@@ -312,5 +312,32 @@ describe.each(STORES)("JOB-6: a worker, on %s", (on) => {
     for (const [field, call] of odd)
       await expect(async () => call(), field).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field } });
     expect(await jobs.list()).toEqual([]);
+  });
+});
+
+describe("a worker whose store is lost", () => {
+  // kills: job-store-lost
+  it("ends its runs at once, with the reason", async () => {
+    await using place = new Place("sqlite");
+    const jobs = await place.jobs();
+    const reasons: unknown[] = [];
+    const started = new Promise<void>((begun) => {
+      jobs.define("long", {}, (_, { signal }) => {
+        begun();
+        return new Promise((resolve) => {
+          signal.addEventListener("abort", () => resolve(reasons.push(signal.reason)), { once: true });
+        });
+      });
+    });
+    // Two beats are further apart than the loss may take to be noticed.
+    place.work(jobs, { lease: "10m", onError: () => undefined });
+    await jobs.enqueue("long", null, P);
+    await started;
+    const path = (await place.store()).slice("sqlite:".length);
+    renameSync(path, `${path}.away`);
+    await vi.waitFor(() => expect(reasons).toMatchObject([{ code: "E_STORE_CORRUPT", details: { lost: "missing" } }]), {
+      timeout: 5_000,
+    });
+    renameSync(`${path}.away`, path);
   });
 });

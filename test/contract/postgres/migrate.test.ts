@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openInstallation } from "../../../src/client/open-holdfast.js";
 import { type Lease, migrateStore, openHoldfast } from "../../../src/index.js";
 import { createSystemClock } from "../../../src/platform/clock.js";
+import { identifyStore, openStore } from "../../../src/store/open.js";
 import { examinePostgresStore } from "../../../src/store/postgres/examine.js";
 import { createPostgresInstallation, tableSteps } from "../../../src/store/postgres/migrate.js";
 import { administer, inDatabase, sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
@@ -23,6 +24,27 @@ async function emptyDatabase(): Promise<string> {
 
 const isThere = async (url: string): Promise<boolean> =>
   (await administer(url, "select 1 from pg_namespace where nspname = 'holdfast'")).length === 1;
+
+describe("the id of a store on a server", () => {
+  // kills: postgres-expected
+  it("is told without beginning a store, and refuses every other", async () => {
+    const url = await emptyDatabase();
+    expect(await identifyStore(url)).toBeNull();
+    await migrateStore(url);
+    expect(await identifyStore(url)).toBeNull();
+    const clock = createSystemClock();
+    await expect(openStore(url, {}, clock, "x")).rejects.toMatchObject({ details: { lost: "emptied" } });
+    expect(await identifyStore(url)).toBeNull();
+    const store = await openStore(url, {}, clock);
+    expect(await identifyStore(url)).toBe(store.id);
+    await (await openStore(url, {}, clock, store.id)).close();
+    await expect(openStore(url, {}, clock, "x")).rejects.toMatchObject({
+      code: "E_STORE_CORRUPT",
+      details: { lost: "replaced", found_id: store.id },
+    });
+    await store.close();
+  });
+});
 
 describe("migrations", () => {
   it("STORE-5: what is pending is told step by step, without doing anything", async () => {

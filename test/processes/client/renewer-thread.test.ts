@@ -79,6 +79,31 @@ describe("a heart thread", () => {
     expect(told.filter((each) => each.startsWith("the next"))).toEqual([]);
   });
 
+  // kills: renewer-expects
+  it("LOCK-5: ends the leases of a store that is another one by then, and opens no other", async () => {
+    await using scene = await stuckInOneTree();
+    const { store, well } = scene;
+    const heart = createThreadHeart(
+      { ...store, id: "x" },
+      clock,
+      { heartbeatMs: 100, maxStallMs: null },
+      NO_OTHER_HEART,
+    );
+    const lost = new Promise<string>((onLost) => {
+      heart.keep({
+        grants: well as unknown as BuiltPulse["grants"],
+        leaseMs: 30_000,
+        renewToMs: 30_000,
+        since: clock().bootMs - 1_000,
+        onLost: ({ code }) => onLost(code),
+        onSuspect: () => onLost("suspect"),
+      });
+    });
+    const beaten = new Promise((resolve) => setTimeout(resolve, 60_000, "nothing"));
+    expect(await Promise.race([lost, beaten])).toBe("E_STORE_CORRUPT");
+    await heart.close();
+  });
+
   // kills: heart-beats-apart
   it("LOCK-5: that is stuck in one tree renews what is held in others", async () => {
     await using scene = await stuckInOneTree();

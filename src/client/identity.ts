@@ -7,7 +7,7 @@ import { invalidArgument } from "../base/errors.js";
 import type { Proof } from "../lock/grant.js";
 import { hashLeaseToken, newLeaseToken } from "../lock/lease-token.js";
 import { newNonce } from "../platform/liveness/proof-of-life.js";
-import { holderIdOf, pidNamespace, startTimeOf } from "../platform/machine.js";
+import { holderIdOf, pidNamespace, startTimeOf, thisMachine } from "../platform/machine.js";
 import type { CommandProof, Party, Store } from "../store/contract.js";
 
 export class Identity {
@@ -50,7 +50,9 @@ export class Identity {
     if (pid === null) return { ...own, proof };
     const startTime = startTimeOf(pid);
     if (startTime === null) throw invalidArgument("pid", `there is no process ${pid}`);
-    return { ...own, holderId: holderIdOf(pid), proof: { kind: "pid", pid, startTime, pidNamespace: pidNamespace() } };
+    const { bootId } = thisMachine();
+    const bound: Proof = { kind: "pid", pid, startTime, pidNamespace: pidNamespace(), bootId };
+    return { ...own, holderId: holderIdOf(pid), proof: bound };
   }
 }
 

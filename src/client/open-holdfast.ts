@@ -7,7 +7,7 @@ import { type Duration, parseDuration } from "../base/duration.js";
 import { invalidArgument } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings, type Settings } from "../lock/settings.js";
-import { createSystemClock } from "../platform/clock.js";
+import { createProcessClock, createSystemClock } from "../platform/clock.js";
 import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
 import { parseLease, parseWait, SOME_TIME } from "./options.js";
@@ -107,7 +107,8 @@ export async function openIn(found: FoundWorkspace, choices: OpenChoices = {}): 
   oneOf(heart, "heart", ["thread", "loop"]);
   const graceMs = config.grace === undefined ? null : parseDuration(config.grace, "grace", SOME_TIME);
 
-  const clock = createSystemClock();
+  // Such stores take the stamps of one process, or of the server: this machine need not tell its boot.
+  const clock = /^(memory|postgres|postgresql):/.test(found.store) ? createProcessClock() : createSystemClock();
   const { store, files, madeIn } = await openStoreOf(found, stated, clock, choices.made);
   if (madeIn !== null) choices.onMade?.(madeIn);
   const loopHeart = createLoopHeart(store.locks, clock, rhythm);

@@ -16,7 +16,15 @@ export const SCHEMA_VERSION = 1;
  */
 export type Proof =
   | { readonly kind: "file"; readonly file: string; readonly inherited: boolean }
-  | { readonly kind: "pid"; readonly pid: number; readonly startTime: string; readonly pidNamespace: string }
+  | {
+      readonly kind: "pid";
+      readonly pid: number;
+      /** Empty when the system does not tell. */
+      readonly startTime: string;
+      readonly pidNamespace: string;
+      /** Of the kernel that the pid is on; empty when it is unknown. */
+      readonly bootId: string;
+    }
   | { readonly kind: "none" };
 
 export interface Grant extends Hold {

@@ -10,8 +10,9 @@
  * The profile and the durations are those in the grant, not the challenger's. Proof is never a guess: `unknown` (another
  * machine, a missing proof file) is not `dead`.
  */
+import { isElsewhere, isOtherBoot, isSameBoot } from "../base/boot.js";
 import { type Grant, seenAt, type Ticket } from "./grant.js";
-import { type Instant, remainingMs } from "./time.js";
+import { elapsedMs, type Instant, remainingMs } from "./time.js";
 
 export type Life = "alive" | "dead" | "unknown";
 
@@ -28,9 +29,9 @@ const JUST_SEEN_MS = 100;
 /** Asks only about those who have not shown themselves just now: in a line that moves fast, asking is a good part of the work. */
 export function patiently({ life, hasActiveJob }: Witness, now: Instant): Witness {
   const wasJustSeen = (of: Grant | Ticket): boolean => {
-    const { bootId, bootMs } = seenAt(of);
-    // mutant: just-seen: .bootMs - bootMs < JUST_SEEN_MS → .bootMs - bootMs < Number.POSITIVE_INFINITY
-    return bootId === now.bootId && now.bootMs - bootMs < JUST_SEEN_MS;
+    const seen = seenAt(of);
+    // mutant: just-seen: elapsedMs(seen, now) < JUST_SEEN_MS → elapsedMs(seen, now) < Number.POSITIVE_INFINITY
+    return isSameBoot(seen, now) && elapsedMs(seen, now) < JUST_SEEN_MS;
   };
   return { life: (of) => (wasJustSeen(of) ? "alive" : life(of)), hasActiveJob };
 }
@@ -49,16 +50,9 @@ export function isExpired(grant: Grant, now: Instant): boolean {
   return remainingMs(grant.renewedAt, grant.leaseMs, now) <= 0;
 }
 
-/** A process-bound grant of this machine from before its restart. */
-function endedByRestart(grant: Grant, now: Instant): boolean {
-  return (
-    grant.proof.kind !== "none" && grant.renewedAt.bootId !== now.bootId && grant.renewedAt.machineId === now.machineId
-  );
-}
-
 /** A live grant of another machine: this store cannot judge it, and must not work beside it. */
 export function isForeign(grant: Grant, now: Instant): boolean {
-  return grant.renewedAt.bootId !== now.bootId && grant.renewedAt.machineId !== now.machineId;
+  return isElsewhere(grant.renewedAt, now);
 }
 
 /** Why the grant may be ended now, or null. */
@@ -67,9 +61,10 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   const expired = lateMs >= 0;
   const inherited = grant.proof.kind === "file" && grant.proof.inherited;
   const needsLife = grant.profile === "default" || grant.profile === "strict" || inherited;
-  const life = endedByRestart(grant, now) ? "dead" : needsLife || expired ? witness.life(grant) : "unknown";
-  // mutant: run-inherited-counts: if (inherited && life === "alive") return null; →
-  if (inherited && life === "alive") return null;
+  const life = needsLife || expired ? witness.life(grant) : "unknown";
+  // mutant: run-inherited-counts: if (life === "alive" && (inherited || isOfOtherClock(grant, now))) return null; → if (life === "alive" && isOfOtherClock(grant, now)) return null;
+  // mutant: other-clock-and-alive: || isOfOtherClock(grant, now))) return null; → )) return null;
+  if (life === "alive" && (inherited || isOfOtherClock(grant, now))) return null;
 
   const because = (reason: RecoveryReason): Recovery => ({
     reason,
@@ -90,14 +85,19 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   }
 }
 
+/** Its lease is over by the wall clock at most, which may be wrong: a kernel lock that is still held says more. */
+function isOfOtherClock({ proof, renewedAt }: Grant, now: Instant): boolean {
+  return proof.kind === "file" && !isSameBoot(renewedAt, now);
+}
+
 function heartbeatIsOld(grant: Grant, now: Instant): boolean {
   return remainingMs(grant.renewedAt, grant.graceMs, now) <= 0;
 }
 
-/** False once a ticket's time is up, or it was not refreshed for `TICKET_LEASE_MS`. */
+/** False once a ticket's time is up, it was not refreshed for `TICKET_LEASE_MS`, or another boot has begun since. */
 export function ticketStands(ticket: Ticket, now: Instant): boolean {
   return (
-    ticket.refreshedAt.bootId === now.bootId &&
+    !isOtherBoot(ticket.refreshedAt, now) &&
     // mutant: stopped-waiter: remainingMs(ticket.refreshedAt, TICKET_LEASE_MS, now) > 0 && →
     remainingMs(ticket.refreshedAt, TICKET_LEASE_MS, now) > 0 &&
     remainingMs(ticket.enteredAt, ticket.waitMs, now) > 0

@@ -1,9 +1,11 @@
 /**
- * The clock of this machine. `bootMs` counts from boot, includes suspend and ignores jumps of the wall clock. Reading it
- * from the system costs 5 µs, so it is derived from the monotonic clock and looked up again when wall and monotonic
- * clock drift apart, which a suspend or a jump makes them do.
+ * The clock of this machine. `bootMs` counts from boot, includes suspend and ignores jumps of the wall clock; it is the
+ * kernel's own, whatever time namespace the process is in. Reading it from the system costs 5 µs, so it is derived from
+ * the monotonic clock and looked up again when wall and monotonic clock drift apart, which a suspend, a jump or a restored
+ * checkpoint makes them do.
  */
 import { uptime } from "node:os";
+import { type ClockShift, readClockShift } from "./boot.js";
 import { thisMachine } from "./machine.js";
 
 interface ClockReading {
@@ -38,13 +40,17 @@ function monotonicMs(): number {
 export function createSystemClock(): Clock {
   const { bootId, machineId } = thisMachine();
   let wallMinusMonotonic = Number.NaN;
+  let suspended = 0;
   let bootMinusMonotonic = 0;
   return () => {
     let monotonic = monotonicMs();
     let wallMs = Date.now();
     if (!(Math.abs(wallMs - monotonic - wallMinusMonotonic) < DRIFT_MS)) {
-      // mutant: clock-back: Math.max(bootMinusMonotonic, suspendedMs()) → Math.max(0, suspendedMs())
-      bootMinusMonotonic = Math.max(bootMinusMonotonic, suspendedMs()); // Slept is slept, however coarsely it is told.
+      const shift = readClockShift() ?? { monotonicMs: 0, boottimeMs: 0 };
+      // mutant: clock-back: suspended = Math.max(suspended, suspendedMs(shift)) → suspended = suspendedMs(shift)
+      suspended = Math.max(suspended, suspendedMs(shift)); // Slept is slept, however coarsely it is told.
+      // mutant: clock-shift: suspended - shift.monotonicMs → suspended
+      bootMinusMonotonic = suspended - shift.monotonicMs;
       monotonic = monotonicMs();
       wallMs = Date.now();
       wallMinusMonotonic = wallMs - monotonic;
@@ -53,8 +59,24 @@ export function createSystemClock(): Clock {
   };
 }
 
-/** How long this machine has slept since it booted, by the promptest look at both clocks. Never less than nothing. */
-function suspendedMs(): number {
+/**
+ * For stores whose stamps never leave this process: they compare with its clock by whatever boot, so where the boot is
+ * unknown, the process stands for it.
+ */
+export function createProcessClock(): Clock {
+  const clock = createSystemClock();
+  if (thisMachine().bootId !== "") return clock;
+  // mutant: process-clock: bootId: "this process" → bootId: ""
+  return () => ({ ...clock(), bootId: "this process" });
+}
+
+/**
+ * How long this machine has slept since it booted, by the promptest look at both clocks. Never less than nothing. Only
+ * Linux has a monotonic clock that stands still meanwhile; elsewhere the uptime would add nothing but its grain of a second.
+ */
+function suspendedMs({ monotonicMs: ahead, boottimeMs: bootAhead }: ClockShift): number {
+  // mutant: clock-grain: if (process.platform !== "linux") return 0; →
+  if (process.platform !== "linux") return 0;
   let promptest = Number.POSITIVE_INFINITY;
   let suspended = 0;
   for (let look = 0; look < LOOKS && promptest > PROMPT_MS; look += 1) {
@@ -63,7 +85,7 @@ function suspendedMs(): number {
     const after = monotonicMs();
     if (after - before >= promptest) continue;
     promptest = after - before;
-    suspended = sinceBoot - after;
+    suspended = sinceBoot - bootAhead - (after - ahead);
   }
   return suspended <= UPTIME_GRAIN_MS ? 0 : suspended;
 }

@@ -4,6 +4,7 @@
  */
 import type { AuditEvent } from "../lock/audit.js";
 import type { Want } from "../lock/grant.js";
+import type { EpochTime } from "../lock/job-time.js";
 import type { Key } from "../lock/key.js";
 import type { AcquireRequest, GrantRef, Party } from "./contract.js";
 
@@ -47,12 +48,8 @@ export interface ForeignRows {
   close(): void;
 }
 
-/** What time it is inside a step: a clock that only goes forward while `epoch` is the same, and the calendar's. */
-export interface StepTime {
-  readonly ms: number;
-  readonly epoch: string;
-  readonly wallMs: number;
-}
+/** What time it is inside a step. */
+export type StepTime = EpochTime;
 
 /**
  * What a script may ask for while its step is under way. Locks are taken and given back as the lock verbs do it, with

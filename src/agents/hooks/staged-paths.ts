@@ -17,7 +17,9 @@ import { isWithin, type Key, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
 import { PATH_TREE } from "../../lock/reserved-kinds.js";
-import { lifeOfProcess } from "../../platform/machine.js";
+import type { Instant } from "../../lock/time.js";
+import { lifeByPid } from "../../platform/liveness/liveness.js";
+import { isOtherStart } from "../../platform/machine.js";
 import { ancestorsOfThis } from "../../platform/process/ancestors.js";
 import { isServerOf } from "./own-server.js";
 
@@ -54,13 +56,13 @@ async function heldPaths(holdfast: Holdfast): Promise<Grant[]> {
   const found: Grant[] = [];
   for await (const page of pages(parseKey(PATH_TREE))) {
     const now = clock();
-    found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant)));
+    found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant, now)));
   }
   return found;
 }
 
-function isDead({ proof }: Grant): boolean {
-  return proof.kind === "pid" && lifeOfProcess(proof) === "dead";
+function isDead(grant: Grant, now: Instant): boolean {
+  return lifeByPid(grant, grant.renewedAt, now) === "dead";
 }
 
 /** Taken under this name by this user, or for an agent whose command this commit is. */
@@ -71,7 +73,7 @@ function isOwn({ owner, tokenHash, proof, resource }: Grant, holdfast: Holdfast,
   if (owner === holdfast.owner && isKept) return true;
   if (proof.kind !== "pid") return false;
   const above = ancestorsOfThis();
-  const isAbove = above.some(({ pid, startTime }) => pid === proof.pid && startTime === proof.startTime);
+  const isAbove = above.some(({ pid, startTime }) => pid === proof.pid && !isOtherStart(startTime, proof.startTime));
   return (
     isAbove ||
     isServerOf(

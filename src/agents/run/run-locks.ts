@@ -37,7 +37,7 @@ import { isWithin, type Key, MAX_KEYS, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
 import { remainingMs } from "../../lock/time.js";
-import { lifeOfProcess } from "../../platform/machine.js";
+import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isServerOf } from "../hooks/own-server.js";
 import { FILES, giveBack, isLentKey, lentKey } from "./lending.js";
 import { isSubAgent, type Run } from "./run.js";
@@ -221,9 +221,10 @@ export class RunLocks {
 
   /** A grant that anybody may end is not held, whatever its record says. */
   #isLive(grant: Grant): boolean {
-    if (isExpired(grant, this.#kernel.clock())) return false;
-    // mutant: hook-dead-process: grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead"; → true;
-    return grant.proof.kind !== "pid" || lifeOfProcess(grant.proof) !== "dead";
+    const now = this.#kernel.clock();
+    if (isExpired(grant, now)) return false;
+    // mutant: hook-dead-process: return lifeByPid(grant, grant.renewedAt, now) !== "dead"; → return true;
+    return lifeByPid(grant, grant.renewedAt, now) !== "dead";
   }
 
   async #renew(grants: readonly Grant[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { Key } from "../../lock/key.js";
 import type { Life } from "../../lock/profile.js";
 import { lifeBehind } from "../../platform/liveness/liveness.js";
 import { probeLife } from "../../platform/liveness/proof-of-life.js";
+import { thisMachine } from "../../platform/machine.js";
 import type { Examination } from "../../store/contract.js";
 
 export interface TreeContent {
@@ -22,5 +23,7 @@ export async function* treesOf({ reader }: Examination): AsyncGenerator<TreeCont
 }
 
 export function lifeIn({ proofs }: Examination, of: Grant | Ticket): Life {
-  return proofs === null ? "unknown" : lifeBehind(of, seenAt(of), (nonce, { file }) => probeLife(proofs, nonce, file));
+  return proofs === null
+    ? "unknown"
+    : lifeBehind(of, seenAt(of), thisMachine(), (nonce, { file }) => probeLife(proofs, nonce, file));
 }

@@ -13,7 +13,8 @@ import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import type { Grant } from "../../lock/grant.js";
 import { isExpired } from "../../lock/profile.js";
-import { lifeOfProcess, thisMachine } from "../../platform/machine.js";
+import { lifeByPid } from "../../platform/liveness/liveness.js";
+import { thisMachine } from "../../platform/machine.js";
 import type { Around, Commit, Transaction } from "../documents/documents.js";
 import { isUnreadable } from "./board-files.js";
 import { type BoardStore, claimedByAnother, type EndOptions } from "./board-store.js";
@@ -112,8 +113,8 @@ async function isUnclaimed(board: BoardStore, id: string): Promise<boolean> {
 }
 
 /** Its claimer's process. Elsewhere, or without one, only the lease counts. */
-function hasDied({ proof, renewedAt }: Grant): boolean {
-  return proof.kind === "pid" && renewedAt.bootId === thisMachine().bootId && lifeOfProcess(proof) === "dead";
+function hasDied(grant: Grant): boolean {
+  return lifeByPid(grant, grant.renewedAt, thisMachine()) === "dead";
 }
 
 async function tryClaim(board: BoardStore, commit: Commit, id: string, options: NextOptions): Promise<Claimed | null> {

@@ -7,13 +7,14 @@ import { type Life, type Recovery, recoverable, type Witness } from "../../lock/
 import type { Instant } from "../../lock/time.js";
 import { lifeBehind } from "../../platform/liveness/liveness.js";
 import { lifeOfAny, lifeOfFile, probeLife } from "../../platform/liveness/proof-of-life.js";
+import { thisMachine } from "../../platform/machine.js";
 import { namesIn } from "../../platform/names-in.js";
 import type { Places } from "./paths.js";
 import type { FoundLock } from "./record.js";
 
 /** "unknown" wherever there is no proof: another machine, a copied folder, a missing file. */
 export function lifeOf({ alive }: Places, grant: Grant): Life {
-  return lifeBehind(grant, grant.renewedAt, (nonce, { file }) => probeLife(alive, nonce, file));
+  return lifeBehind(grant, grant.renewedAt, thisMachine(), (nonce, { file }) => probeLife(alive, nonce, file));
 }
 
 /** Why the lock may be ended without its holder, or null. The rules are those of the profile `default`. */

@@ -6,7 +6,7 @@ import type { Proof } from "../../lock/grant.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isoTime } from "../../lock/time.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
-import { holderIdOf, pidNamespace, startTimeOf } from "../../platform/machine.js";
+import { holderIdOf, pidNamespace, startTimeOf, thisMachine } from "../../platform/machine.js";
 import type { Room } from "./guarded-folder.js";
 import { SCHEMA_VERSION, type StoredRecord } from "./record.js";
 
@@ -66,5 +66,6 @@ export function newRecord(room: Room, wanted: NewLock): StoredRecord {
 function proofOf({ bound, proof }: NewLock): Proof {
   if (proof !== null) return { kind: "file", file: proof.identity, inherited: false };
   if (bound === null || bound.pid === null) return { kind: "none" };
-  return { kind: "pid", pid: bound.pid, startTime: bound.startTime, pidNamespace: pidNamespace() };
+  const { bootId } = thisMachine();
+  return { kind: "pid", pid: bound.pid, startTime: bound.startTime, pidNamespace: pidNamespace(), bootId };
 }

@@ -12,6 +12,7 @@
  * higher generation. The files are synced before the first old record is written over, so at any moment each change that
  * was acknowledged is in a synced file or in a record that is whole.
  */
+import { randomUUID } from "node:crypto";
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
@@ -40,6 +41,14 @@ interface Mark {
   readonly suspect: boolean;
 }
 
+const THIS_PROCESS = `process ${randomUUID()}`;
+
+/** Where the boot is unknown, a mark counts for the process that wrote it: a restart may have come before any other. */
+function markedAs(bootId: string): string {
+  // mutant: documents-unknown-boot: bootId === "" ? THIS_PROCESS : bootId → bootId
+  return bootId === "" ? THIS_PROCESS : bootId;
+}
+
 /** What has to be done before the files can be believed. */
 export type Unsettled =
   | { readonly kind: "nothing" }
@@ -61,7 +70,7 @@ export class Journal {
   constructor(path: string, clock: Clock) {
     this.#path = path;
     this.#clock = clock;
-    this.#boot = clock().bootId;
+    this.#boot = markedAs(clock().bootId);
   }
 
   look(): Unsettled {
@@ -224,12 +233,14 @@ export class Journal {
  * are right as they are.
  */
 export function unsettledRecords(path: string, boot: string): readonly JournalRecord[] | null {
-  return ifReadable(path, (fd) => (readMark(fd)?.boot === boot ? null : allRecords(fd).map(({ record }) => record)));
+  return ifReadable(path, (fd) =>
+    readMark(fd)?.boot === markedAs(boot) ? null : allRecords(fd).map(({ record }) => record),
+  );
 }
 
 /** For readers too: whether somebody has settled it in this boot, or there is none. */
 export function isSettledIn(path: string, boot: string): boolean {
-  return ifReadable(path, (fd) => readMark(fd)?.boot === boot) ?? true;
+  return ifReadable(path, (fd) => readMark(fd)?.boot === markedAs(boot)) ?? true;
 }
 
 /** For whoever only looks, under the guard: what `look` would find to do, or null. */
@@ -237,7 +248,7 @@ export function peek(path: string, boot: string): Exclude<Unsettled, { kind: "no
   return ifReadable(path, (fd) => {
     const mark = readMark(fd);
     const records = allRecords(fd);
-    if (mark === null || mark.boot !== boot || mark.suspect)
+    if (mark === null || mark.boot !== markedAs(boot) || mark.suspect)
       return { kind: "all", records: records.map(({ record }) => record), suspect: mark?.suspect ?? false };
     const last = records.find(({ generation, seq }) => generation === mark.generation && seq === mark.seq + 1);
     return last === undefined ? null : { kind: "last", record: last.record };

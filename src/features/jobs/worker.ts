@@ -203,15 +203,13 @@ export function startWorker(
     return turnedAt + (isFull ? beatMs : pollMs) - performance.now();
   };
 
-  let isFirst = true;
   const calendar = new CautiousCalendar();
   let believedMs = 0;
   let isMoreOld = false;
   let pruneAt = 0;
   const keepHouse = async (): Promise<void> => {
-    if (isFirst) await scripts.run(() => takeBackOld(party), { durable: false });
-    isFirst = false;
     if (performance.now() < pruneAt) return;
+    await scripts.run(() => takeBackOld(party), { durable: false });
     if (!isMoreOld) {
       const { wallMs, lastEndMs } = await scripts.run(lookAtCalendar, { durable: false });
       believedMs = calendar.look(wallMs, lastEndMs, kernel.clock().bootMs);

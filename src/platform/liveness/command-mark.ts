@@ -5,18 +5,22 @@
  * was made for it.
  *
  * The system reuses the number of a group only when the group is empty. A process of that pid with another start time
- * therefore means that the group of this command has gone.
+ * therefore means that the group of this command has gone, and so does another boot.
  */
 import { readFileSync } from "node:fs";
-import { pidNamespace } from "../machine.js";
-import { exists, listGroup, processAt } from "../process/process-table.js";
+import { isOtherBoot } from "../../base/boot.js";
+import { isOtherStart, pidNamespace, thisMachine } from "../machine.js";
+import { exists, listGroup, type ProcessRow, processAt } from "../process/process-table.js";
 
 type Life = "alive" | "dead" | "unknown";
 
 interface CommandMark {
   readonly pid: number;
+  /** 0 when the system does not tell. */
   readonly started_at: number;
   readonly pid_namespace: string;
+  /** Empty when it is unknown. */
+  readonly boot_id: string;
   /** It has a process group of its own, with its pid as number. */
   readonly has_own_group: boolean;
 }
@@ -32,6 +36,7 @@ export function markOf(pid: number, hasOwnGroup: boolean): string {
     pid,
     started_at: row.startedAt,
     pid_namespace: pidNamespace(),
+    boot_id: thisMachine().bootId,
     has_own_group: hasOwnGroup,
   };
   return `${JSON.stringify(mark)}\n`;
@@ -47,11 +52,14 @@ export function lifeOfCommand(path: string): Life {
   if (text === null) return "unknown";
   const mark = parseMark(text);
   if (mark === null) return "dead";
+  // mutant: command-before-restart: if (isOtherBoot({ bootId: mark.boot_id }, thisMachine())) return "dead"; →
+  if (isOtherBoot({ bootId: mark.boot_id }, thisMachine())) return "dead";
   // mutant: command-elsewhere: pidNamespace()) return "unknown"; → pidNamespace()) return "dead";
   if (mark.pid_namespace !== pidNamespace()) return "unknown";
   const row = processAt(mark.pid);
   if (row === null && exists(mark.pid)) return "unknown";
-  if (row !== null && row.startedAt !== mark.started_at) return "dead";
+  // mutant: command-start-grain: isOtherStart(startOf(row.startedAt), startOf(mark.started_at)) → row.startedAt !== mark.started_at
+  if (row !== null && isOtherStart(startOf(row.startedAt), startOf(mark.started_at))) return "dead";
   // mutant: run-command-mark: (row !== null && !row.isZombie) return "alive"; → (row !== null) return "dead";
   if (row !== null && !row.isZombie) return "alive";
   return mark.has_own_group ? lifeOfGroup(mark) : "dead";
@@ -62,7 +70,13 @@ function lifeOfGroup({ pid, started_at }: CommandMark): Life {
   if (!exists(-pid)) return "dead";
   const members = listGroup(pid);
   if (members.length === 0) return exists(-pid) ? "unknown" : "dead";
-  return members.some((row) => !row.isZombie && row.startedAt >= started_at) ? "alive" : "dead";
+  const mayBeOfIt = ({ startedAt }: ProcessRow): boolean => startedAt === 0 || startedAt >= started_at - 1;
+  return members.some((row) => !row.isZombie && mayBeOfIt(row)) ? "alive" : "dead";
+}
+
+/** As `isOtherStart` takes it. */
+function startOf(ticks: number): string {
+  return ticks === 0 ? "" : String(ticks);
 }
 
 /** Null when it cannot be read, for want of descriptors perhaps: that is no proof that it names nothing. */

@@ -9,7 +9,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { tryLockShared, unlock } from "../kernel-lock.js";
-import { identityOf, type Life, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
+import { identityOf, type ProofState, probeLife, WAKE_BYTE_AT } from "./proof-of-life.js";
 
 const MOST_OPEN = 64;
 const WAKE_BYTE = Buffer.from("\n");
@@ -28,7 +28,7 @@ export class KnownProofs {
     this.#dir = dir;
   }
 
-  life(nonce: string, { file, inherited }: ProofFile): Life {
+  life(nonce: string, { file, inherited }: ProofFile): ProofState {
     // mutant: known-proof: .#dir, nonce, file); → .#dir, nonce, file) === "alive" ? "alive" : "dead";
     return !inherited && this.#isHeld(nonce, file) ? "alive" : probeLife(this.#dir, nonce, file);
   }

@@ -3,8 +3,8 @@
  * as it lives. The kernel frees the lock the moment the process is gone, however it went, so any process can find out
  * by trying it: granted means dead. A stopped process keeps its lock. There is no pid to be reused.
  *
- * A file that is missing, or is not the very file the record names (same device, inode and time of birth), proves
- * nothing: the answer is then "unknown", never "dead". The file is removed only by its own process.
+ * A file that is missing, or is not the very file the record names (same device, inode and time of birth), is "gone" and
+ * proves nothing by itself. One that cannot be opened is "unknown". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
@@ -22,6 +22,8 @@ const SHORTENED = 48;
 const SWEEP_AT_MOST = 64;
 
 export type Life = "alive" | "dead" | "unknown";
+/** `gone`: the name is free, or another file has it by now. */
+export type ProofState = Life | "gone";
 
 export interface ProofOfLife {
   readonly nonce: string;
@@ -131,8 +133,8 @@ export function identityOf(fd: number): string {
 }
 
 /** Tries the kernel lock of the proof file that a record names by nonce and identity. */
-export function probeLife(dir: string, nonce: string, identity: string): Life {
-  return lifeOfFile(join(dir, nonce), identity);
+export function probeLife(dir: string, nonce: string, identity: string): ProofState {
+  return tryLockOf(join(dir, nonce), identity);
 }
 
 /**
@@ -145,16 +147,22 @@ export function lifeOfAny(path: string): Life {
 }
 
 /** The same of a proof file that is known to be made; what it proves is only about the process that made it. */
-export function lifeOfFile(path: string, identity: string | null = null): Life {
+export function lifeOfFile(path: string): Life {
+  const state = tryLockOf(path, null);
+  return state === "gone" ? "unknown" : state;
+}
+
+function tryLockOf(path: string, identity: string | null): ProofState {
   let fd: number;
   try {
     fd = openSync(path, "r");
-  } catch {
-    return "unknown";
+  } catch (error) {
+    // mutant: proof-denied: code === "ENOENT" ? "gone" → code !== "" ? "gone"
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : "unknown";
   }
   try {
-    // mutant: proof-identity: if (identity !== null && identityOf(fd) !== identity) return "unknown"; →
-    if (identity !== null && identityOf(fd) !== identity) return "unknown";
+    // mutant: proof-identity: if (identity !== null && identityOf(fd) !== identity) return "gone"; →
+    if (identity !== null && identityOf(fd) !== identity) return "gone";
     // mutant: proof-of-death: return tryLockShared(fd) ? lifeOfCommand(path) : "alive"; → return "alive";
     return tryLockShared(fd) ? lifeOfCommand(path) : "alive";
   } catch {

@@ -1,10 +1,12 @@
 /** Returns the ancestors of this process, the nearest first; none where the system does not report them. */
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { startFromDate, startFromTicks } from "../machine.js";
+import { runTool } from "../system-tool.js";
 
 /** A process among all that ever had its id. */
 export interface ProcessMark {
   readonly pid: number;
+  /** As of `startTimeOf`. */
   readonly startTime: string;
 }
 
@@ -47,7 +49,7 @@ function lookIntoProc(pid: number): Told | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
-    return { parent: Number(fields[1]), startTime: fields[19] ?? "" };
+    return { parent: Number(fields[1]), startTime: startFromTicks(fields[19] ?? "") };
   } catch {
     return null;
   }
@@ -57,20 +59,12 @@ function lookIntoTable(table: string): (pid: number) => Told | null {
   const rows = new Map<number, Told>();
   for (const line of table.split("\n")) {
     const [, pid, parent, startTime = ""] = /^\s*(\d+)\s+(\d+)\s+(.+?)\s*$/.exec(line) ?? [];
-    if (pid !== undefined) rows.set(Number(pid), { parent: Number(parent), startTime });
+    if (pid !== undefined) rows.set(Number(pid), { parent: Number(parent), startTime: startFromDate(startTime) });
   }
   return (pid) => rows.get(pid) ?? null;
 }
 
 function readTable(columns: string, pid?: number): string {
-  try {
-    // Loaded only where there is no /proc: it would cost every start milliseconds.
-    const { execFileSync } = createRequire(import.meta.url)(
-      "node:child_process",
-    ) as typeof import("node:child_process");
-    const which = pid === undefined ? ["-ax"] : ["-p", String(pid)];
-    return execFileSync("ps", [...which, "-o", columns], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  } catch {
-    return "";
-  }
+  const which = pid === undefined ? ["-ax"] : ["-p", String(pid)];
+  return runTool("ps", [...which, "-o", columns]) ?? "";
 }

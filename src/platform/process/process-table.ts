@@ -1,15 +1,18 @@
 /**
  * Reads the processes of this machine, as far as the system reports them: the members of a process group, and the
- * processes that have a file open.
+ * processes that have a file open. Where it does not, for want of a tool or a right, there is nothing to see: no error.
  */
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { isatty } from "node:tty";
+import { startFromTicks } from "../machine.js";
+import { namesIn } from "../names-in.js";
+import { runTool } from "../system-tool.js";
 
 export interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** In ticks since boot; 0 where the system does not tell so exactly. */
+  /** In ticks of the kernel's clock; 0 where the system does not tell so exactly. */
   readonly startedAt: number;
   /** It has ended, and only its parent has not asked how: it does nothing any more. */
   readonly isZombie: boolean;
@@ -54,7 +57,7 @@ export function processAt(pid: number): ProcessRow | null {
 }
 
 function listFromProc(): ProcessRow[] {
-  return readdirSync("/proc")
+  return namesIn("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => rowOf(Number(name)))
     .filter((row) => row !== null);
@@ -65,7 +68,13 @@ function rowOf(pid: number): ProcessRow | null {
   const [state, parent, group] = stat;
   if (state === undefined) return null;
   const isZombie = state === "Z" || state === "X";
-  return { pid, parent: Number(parent), group: Number(group), startedAt: Number(stat[START_TIME]), isZombie };
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    startedAt: Number(startFromTicks(stat[START_TIME] ?? "")),
+    isZombie,
+  };
 }
 
 function listFromPs(): ProcessRow[] {
@@ -88,19 +97,27 @@ function statOf(pid: number | string): string[] {
   }
 }
 
-/** The group of this process. */
+/** The group of this process; 0 where it cannot be told. */
 export function ownGroup(): number {
-  return Number(isLinux ? statOf("self")[2] : runPs(["-o", "pgid=", "-p", String(process.pid)])[0]);
+  return Number((isLinux ? statOf("self")[2] : runPs(["-o", "pgid=", "-p", String(process.pid)])[0]) ?? 0);
 }
 
 export function terminalPlace(): TerminalPlace {
   if (isLinux) {
-    const [, , group, , terminal, foreground] = statOf("self");
+    const [, , group, , terminal = "0", foreground] = statOf("self");
     return { hasTerminal: terminal !== "0", isForeground: terminal !== "0" && foreground === group };
   }
-  const [line = ""] = runPs(["-o", "pgid=,tpgid=", "-p", String(process.pid)]);
+  const [line] = runPs(["-o", "pgid=,tpgid=", "-p", String(process.pid)]);
+  // mutant: terminal-untold: if (line === undefined) return terminalByInput(); → if (line === undefined) throw new Error("no ps");
+  if (line === undefined) return terminalByInput();
   const [group, foreground = "0"] = line.trim().split(/\s+/);
   return { hasTerminal: Number(foreground) > 0, isForeground: group === foreground };
+}
+
+/** A program that reads from a terminal is most likely in its foreground. */
+function terminalByInput(): TerminalPlace {
+  const hasTerminal = isatty(0);
+  return { hasTerminal, isForeground: hasTerminal };
 }
 
 /**
@@ -144,7 +161,5 @@ function linkOf(link: string): string | null {
 }
 
 function runPs(args: readonly string[]): string[] {
-  return execFileSync("ps", args, { encoding: "utf8" })
-    .split("\n")
-    .filter((line) => line.trim() !== "");
+  return (runTool("ps", args) ?? "").split("\n").filter((line) => line.trim() !== "");
 }

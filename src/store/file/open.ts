@@ -55,7 +55,7 @@ export async function openFileStore(
   const floor = new FenceFloor(layout.root);
   const ledger = new FileLedger({ url, id, settings, layout, place: storePlace }, floor, clock);
   await ledger.settleLeftovers();
-  return createLocalStore(ledger, openProofFolder(layout.alive, settings));
+  return createLocalStore(ledger, openProofFolder(layout.alive, settings, clock()));
 }
 
 /** A store is new until its settings are on record, so that a crash here does not spare the next one the probes. */

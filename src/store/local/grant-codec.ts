@@ -135,7 +135,7 @@ function isProof(proof: Proof): boolean {
     case "file":
       return areTexts(proof.file) && typeof proof.inherited === "boolean";
     case "pid":
-      return Number.isSafeInteger(proof.pid) && areTexts(proof.startTime, proof.pidNamespace);
+      return Number.isSafeInteger(proof.pid) && areTexts(proof.startTime, proof.pidNamespace, proof.bootId);
     default:
       return false;
   }

@@ -2,13 +2,19 @@
  * Defines what a store on one machine needs from outside: a way to decide whether a holder lives, and a way to wake a
  * waiter. File and SQLite share one implementation (a folder of proof files), memory has its own.
  */
+import type { Origin } from "../../base/boot.js";
 import { type Proof, seenAt, type Ticket } from "../../lock/grant.js";
-import type { Life, Witness } from "../../lock/profile.js";
+import type { Witness } from "../../lock/profile.js";
 import type { Settings } from "../../lock/settings.js";
 import { openInheritableProof } from "../../platform/liveness/inheritable-proof.js";
 import { KnownProofs, type ProofFile } from "../../platform/liveness/known-proofs.js";
 import { lifeBehind } from "../../platform/liveness/liveness.js";
-import { openProofOfLife, type ProofOfLife, sweepProofs } from "../../platform/liveness/proof-of-life.js";
+import {
+  openProofOfLife,
+  type ProofOfLife,
+  type ProofState,
+  sweepProofs,
+} from "../../platform/liveness/proof-of-life.js";
 import type { CommandProof, WakeUps } from "../contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
@@ -34,19 +40,21 @@ export interface Surroundings {
  */
 const OLD_PROOF_MS = 25 * 3_600_000;
 
-/** Surroundings of the stores whose clients are processes of one machine. `hasActiveJob` is asked inside steps. */
+/** Surroundings of the stores whose clients are processes of one machine, `here`. `hasActiveJob` is asked inside steps. */
 export function openProofFolder(
   dir: string,
   settings: Settings,
+  here: Origin,
   hasActiveJob: Witness["hasActiveJob"] = () => false,
 ): Surroundings {
   if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
   const others = new KnownProofs(dir);
   const wakeUps = createProofFileWakeUps(dir, others);
-  const probe = (nonce: string, proof: ProofFile): Life => (proofs.has(nonce) ? "alive" : others.life(nonce, proof));
+  const probe = (nonce: string, proof: ProofFile): ProofState =>
+    proofs.has(nonce) ? "alive" : others.life(nonce, proof);
   return {
-    witness: { life: (of) => lifeBehind(of, seenAt(of), probe), hasActiveJob },
+    witness: { life: (of) => lifeBehind(of, seenAt(of), here, probe), hasActiveJob },
     wakeUps,
     prove(nonce, about) {
       const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);

@@ -3,6 +3,7 @@
  * that one adopts it, unless something in it is still held from the first.
  */
 
+import { isElsewhere } from "../../base/boot.js";
 import { HoldfastError } from "../../base/errors.js";
 import type { Grant } from "../../lock/grant.js";
 import { isExpired, isForeign } from "../../lock/profile.js";
@@ -20,7 +21,7 @@ export interface MachineRecord {
 
 /** Containers on one kernel are one machine, and so is a machine before its restart. */
 export function isOtherMachine(recorded: MachineRecord | null, now: Instant): boolean {
-  return recorded !== null && recorded.machine_id !== now.machineId && recorded.boot_id !== now.bootId;
+  return recorded !== null && isElsewhere({ machineId: recorded.machine_id, bootId: recorded.boot_id }, now);
 }
 
 export function machineRecord({ machineId, bootId }: Instant): MachineRecord {

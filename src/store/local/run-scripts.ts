@@ -9,19 +9,10 @@
 import { HoldfastError } from "../../base/errors.js";
 import type { AuditDraft } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
+import { epochTimeOf } from "../../lock/job-time.js";
 import { type Key, treesOf } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
-import type {
-  AcquireRequest,
-  Answer,
-  Ask,
-  GrantRef,
-  Party,
-  Script,
-  ScriptEntry,
-  Scripts,
-  StepTime,
-} from "../contract.js";
+import type { AcquireRequest, Answer, Ask, GrantRef, Party, Script, ScriptEntry, Scripts } from "../contract.js";
 import type { Ledger, Outcome, ScriptStep } from "../ledger.js";
 import { acquire } from "../operations/acquire.js";
 import type { OperationContext } from "../operations/context.js";
@@ -94,7 +85,7 @@ class Answers {
       case "rows":
         return this.#step.rows(ask.sql, ask.values);
       case "time":
-        return timeOf(this.#step);
+        return epochTimeOf(this.#step.now);
       case "fence":
         return this.#step.view([ask.tree]).mint(ask.tree);
       case "acquire":
@@ -159,7 +150,7 @@ function lookWith<T>(step: Pick<ScriptStep, "now" | "rows">, script: Script<T>):
     if (next.done) return next.value;
     const { value: ask } = next;
     if (ask.ask !== "rows" && ask.ask !== "time") throw new RangeError(`a look asks for ${ask.ask}`);
-    next = script.next(ask.ask === "rows" ? step.rows(ask.sql, ask.values) : timeOf(step));
+    next = script.next(ask.ask === "rows" ? step.rows(ask.sql, ask.values) : epochTimeOf(step.now));
   }
 }
 
@@ -176,11 +167,6 @@ function refusable<T>(verb: () => T): T {
 
 function refOf({ resource, lockId, tokenHash }: Grant): GrantRef {
   return { resource, lockId, tokenHash };
-}
-
-function timeOf({ now }: Pick<ScriptStep, "now">): StepTime {
-  // mutant: job-calendar: bootMs, epoch: now.bootId, wallMs: now. → wallMs, epoch: now.bootId, wallMs: now.
-  return { ms: now.bootMs, epoch: now.bootId, wallMs: now.wallMs };
 }
 
 function draftOf({ event, resource, party, fencingToken, details }: ScriptEntry, { now }: ScriptStep): AuditDraft {

@@ -1,8 +1,10 @@
 /** Opens `memory:NAME`: clients of one process that open the same name share it; it lasts while one of them has it open. */
 import { lostStore } from "../../base/lost-store.js";
+import { seenAt } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
-import { lifeOfProcess } from "../../platform/machine.js";
+import { lifeBehind } from "../../platform/liveness/liveness.js";
+import { thisMachine } from "../../platform/machine.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
 import { lacks } from "../lacking-ability.js";
@@ -45,11 +47,7 @@ function createSurroundings(url: string, memory: Shared): Surroundings {
   const { alive, listeners } = memory;
   return {
     witness: {
-      life: ({ proof, nonce }) => {
-        if (proof.kind === "none") return "unknown";
-        if (proof.kind === "pid") return lifeOfProcess(proof);
-        return alive.has(nonce) ? "alive" : "dead";
-      },
+      life: (of) => lifeBehind(of, seenAt(of), thisMachine(), (nonce) => (alive.has(nonce) ? "alive" : "dead")),
       hasActiveJob: () => false,
     },
     wakeUps: {

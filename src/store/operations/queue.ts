@@ -10,6 +10,7 @@ import type { Key } from "../../lock/key.js";
 import { conflictNode } from "../../lock/marks.js";
 import { patiently, TICKET_LEASE_MS, ticketStands } from "../../lock/profile.js";
 import { byNumber, lineWithout, NOBODYS_TURN, nextInLine, standsInTheWay, type Turn } from "../../lock/queue.js";
+import { elapsedMs } from "../../lock/time.js";
 import type { Answer, InTheWay, Party, Waiting } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import type { OperationContext } from "./context.js";
@@ -81,7 +82,7 @@ function keepPlace(
     else if (standsInTheWay(other, wants)) ahead += 1;
   }
   const result: Answer = { kind: "queued", ticketId: ticket.ticketId, ahead, inTheWay };
-  const isFresh = view.now.bootMs - ticket.refreshedAt.bootMs < REFRESH_AFTER_MS;
+  const isFresh = Math.abs(elapsedMs(ticket.refreshedAt, view.now)) < REFRESH_AFTER_MS;
   if (isFresh && over.length === 0) return { result, changes: null };
   const refreshed = isFresh ? [] : [{ ...ticket, refreshedAt: view.now }];
   return { result, changes: { ticketUpdates: refreshed, ticketDrops: over } };

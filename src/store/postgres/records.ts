@@ -65,14 +65,17 @@ export type ToldAnswer =
   | { readonly kind: "queued"; readonly ticket_id: string; readonly ahead: number; readonly contention: Contention }
   | { readonly kind: "conflict"; readonly contention: Contention };
 
-/** Turns moments of the server into moments of this process. Make it when the answer has come. */
+/**
+ * Turns moments of the server into moments of this process. Make it when the answer has come. Which machine a client is on is
+ * not told, so nothing of it is from before a restart of this one.
+ */
 function createTranslation({ now }: TellsTime, clock: Clock): (serverMs: number) => Instant {
   const here = clock();
   return (serverMs) => ({
     wallMs: serverMs,
     bootMs: here.bootMs - (now - serverMs),
     bootId: here.bootId,
-    machineId: here.machineId,
+    machineId: "",
   });
 }
 

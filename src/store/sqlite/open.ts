@@ -77,7 +77,7 @@ export async function openSqliteStore(
     database.opened();
     const ledger = new SqliteLedger({ url, ...facts, database, presence }, turnstile, clock);
     const proofs = join(dirname(path), "alive");
-    return createLocalStore(ledger, openProofFolder(proofs, facts.settings, activeJobs(database, clock)));
+    return createLocalStore(ledger, openProofFolder(proofs, facts.settings, clock(), activeJobs(database, clock)));
   } catch (error) {
     opened?.database.close();
     turnstile?.close(); // And so leaves it. A renewer tries to open the store again and again.

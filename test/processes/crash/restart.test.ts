@@ -37,10 +37,10 @@ afterEach(() => {
 });
 
 /** A machine that has just been started; all processes of the boot before are dead. */
-function boot(machineId = "this machine"): World {
+function boot(machineId = "this machine", id?: string): World {
   faults.bury(mark);
   boots += 1;
-  const bootId = `boot ${boots}`;
+  const bootId = id ?? `boot ${boots}`;
   const bootedAt = Date.now();
   const clock: Clock = () => ({ wallMs: Date.now(), bootMs: Date.now() - bootedAt, bootId, machineId });
   return createWorld({ openFileStore, Holdfast, createSystemClock: () => clock }, dir);
@@ -130,6 +130,45 @@ describe("fences", () => {
     }
     const [after = 0] = await use(boot(), "alpha");
     expect(after).toBeGreaterThan(before);
+  });
+});
+
+describe("an unknown boot", () => {
+  const unknown = () => boot("this machine", "");
+
+  // kills: file-unknown-boot-fence
+  it("goes on behind the reserved block in each process, whatever was lost", async () => {
+    await use(unknown(), "alpha");
+    copyFileSync(file("tree.json"), file("old"));
+    const [last = 0] = await use(unknown(), "alpha");
+    copyFileSync(file("old"), file("tree.json"));
+    const [after = 0] = await use(unknown(), "alpha");
+    expect(after).toBeGreaterThan(last);
+    const world = unknown();
+    const client = await world.open();
+    const tokens: number[] = [];
+    for (let times = 0; times < 3; times += 1) {
+      const lease = await client.acquire("alpha");
+      tokens.push(lease.fencingToken);
+      await lease.release();
+    }
+    expect(tokens.map((token) => token - (tokens[0] ?? 0))).toEqual([0, 1, 2]);
+  });
+
+  // kills: file-unknown-boot-age
+  it("takes nothing that cannot be read for torn by a restart: it counts as held", async () => {
+    await (await boot().open("agent:before")).acquire("alpha/b", { ttl: "24h" });
+    tear(file("tree.json"));
+    age(file("tree.json"));
+    await expect(use(unknown(), "alpha")).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+  });
+
+  it("is known again to the next process that knows its own, and fences have gone on", async () => {
+    const [before = 0] = await use(boot("this machine", "boot K"), "alpha");
+    const [between = 0] = await use(unknown(), "alpha");
+    const [after = 0] = await use(boot("this machine", "boot K"), "alpha");
+    expect(between).toBeGreaterThan(before + 998);
+    expect(after).toBe(between + 1);
   });
 });
 

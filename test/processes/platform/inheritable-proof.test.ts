@@ -8,7 +8,7 @@ import { lifeOfCommand } from "../../../src/platform/liveness/command-mark.js";
 import { openInheritableProof } from "../../../src/platform/liveness/inheritable-proof.js";
 import { KnownProofs } from "../../../src/platform/liveness/known-proofs.js";
 import { lifeOfFile, newNonce, probeLife, sweepProofs } from "../../../src/platform/liveness/proof-of-life.js";
-import { pidNamespace } from "../../../src/platform/machine.js";
+import { pidNamespace, startTimeOf, thisMachine } from "../../../src/platform/machine.js";
 
 let dir: string;
 beforeEach(() => {
@@ -36,7 +36,7 @@ describe("a proof of life that is inherited", () => {
     await ended;
     expect([life(), proof.isInherited()]).toEqual(["alive", false]);
     proof.close();
-    expect(life()).toBe("unknown");
+    expect(life()).toBe("gone");
   });
 
   // kills: command-mark-in-bytes
@@ -66,7 +66,13 @@ describe("a proof of life that is inherited", () => {
   it("STALE-2 is of unknown life where the pid of its command means nothing, and is not swept there", () => {
     const path = join(dir, newNonce());
     const named = (pid_namespace: string) => {
-      const mark = { pid: 2 ** 22 + 1, started_at: 1, pid_namespace, has_own_group: false };
+      const mark = {
+        pid: 2 ** 22 + 1,
+        started_at: 1,
+        pid_namespace,
+        boot_id: thisMachine().bootId,
+        has_own_group: false,
+      };
       writeFileSync(path, `${"{}".padEnd(511)}\n${JSON.stringify(mark)}\n`);
       const life = lifeOfFile(path);
       sweepProofs(dir, -60_000);
@@ -74,6 +80,28 @@ describe("a proof of life that is inherited", () => {
     };
     expect(named("of another container")).toEqual(["unknown", true]);
     expect(named(pidNamespace())).toEqual(["dead", false]);
+  });
+
+  // kills: command-before-restart, command-start-grain
+  it.each([
+    ["alive, read a tick apart", { off: 1 }, "alive"],
+    ["another process by now", { off: 2 }, "dead"],
+    ["of another boot", { boot_id: "of another boot" }, "dead"],
+    ["of an unknown boot", { boot_id: "" }, "alive"],
+    ["of an unknown start", { started_at: 0 }, "alive"],
+  ] as const)("a command that is %s is judged by boot, pid and start time", (_, change, life) => {
+    const path = join(dir, newNonce());
+    const { off = 0, ...rest } = { off: 0, ...change };
+    const mark = {
+      pid: process.pid,
+      started_at: Number(startTimeOf(process.pid)) + off,
+      pid_namespace: pidNamespace(),
+      boot_id: thisMachine().bootId,
+      has_own_group: false,
+      ...rest,
+    };
+    writeFileSync(path, `${"{}".padEnd(511)}\n${JSON.stringify(mark)}\n`);
+    expect(lifeOfCommand(path)).toBe(life);
   });
 
   // kills: command-unread

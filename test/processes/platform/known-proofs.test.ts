@@ -42,7 +42,7 @@ describe("proofs kept open", () => {
     const proof = prove();
     expect(lifeOf(proof)).toBe("alive");
     proof.close();
-    expect(lifeOf(proof)).toBe("unknown");
+    expect(lifeOf(proof)).toBe("gone");
   });
 
   it("STALE-2: another file of that name proves nothing, and the right one still does under any name", () => {
@@ -50,7 +50,7 @@ describe("proofs kept open", () => {
     copyFileSync(proof.path, `${proof.path}.copy`);
     renameSync(proof.path, `${proof.path}.moved`);
     renameSync(`${proof.path}.copy`, proof.path);
-    expect(lifeOf(proof)).toBe("unknown");
+    expect(lifeOf(proof)).toBe("gone");
     renameSync(`${proof.path}.moved`, proof.path);
     expect(lifeOf(proof)).toBe("alive");
     rmSync(proof.path);

@@ -50,7 +50,7 @@ describe("proof of life", () => {
     proof.close();
     proof.close();
     expect(existsSync(proof.path)).toBe(false);
-    expect(probeLife(dir, proof.nonce, proof.identity)).toBe("unknown");
+    expect(probeLife(dir, proof.nonce, proof.identity)).toBe("gone");
   });
 
   it("STALE-2: a killed process is dead at once, a stopped one is not", async () => {
@@ -61,18 +61,26 @@ describe("proof of life", () => {
     await process.kill("SIGKILL");
     expect(process.life()).toBe("dead");
     rmSync(process.path);
-    expect(process.life()).toBe("unknown");
+    expect(process.life()).toBe("gone");
   });
 
   it("STALE-2: a file that only looks like it proves nothing: copied, made anew, or another's", () => {
     const proof = openProofOfLife(dir, newNonce(), {});
     const copy = `${proof.path}-copy`;
     copyFileSync(proof.path, copy);
-    expect(probeLife(dir, `${proof.nonce}-copy`, proof.identity)).toBe("unknown");
+    expect(probeLife(dir, `${proof.nonce}-copy`, proof.identity)).toBe("gone");
     renameSync(copy, proof.path);
-    expect(probeLife(dir, proof.nonce, proof.identity)).toBe("unknown");
+    expect(probeLife(dir, proof.nonce, proof.identity)).toBe("gone");
     writeFileSync(join(dir, "another"), "");
-    expect(probeLife(dir, "another", proof.identity)).toBe("unknown");
+    expect(probeLife(dir, "another", proof.identity)).toBe("gone");
+    proof.close();
+  });
+
+  // kills: proof-denied
+  it("a proof that cannot be looked at is of unknown life, not gone", () => {
+    const proof = openProofOfLife(dir, newNonce(), {});
+    writeFileSync(join(dir, "file"), "");
+    expect(probeLife(join(dir, "file"), proof.nonce, proof.identity)).toBe("unknown");
     proof.close();
   });
 

@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Documents, openDocuments } from "../../../src/features/documents/documents.js";
 import { documentsAt, filesIn, newFolder } from "../../fixtures/documents/documents.fixture.js";
 
@@ -133,6 +133,21 @@ describe("documents", () => {
     await expect(documents.get("x")).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
     await expect(documents.update("x", increment)).rejects.toMatchObject({ code: "E_FORMAT_UNSUPPORTED" });
     expect(readFileSync(join(dir, "x.json"), "utf8")).toBe(text);
+  });
+
+  // kills: documents-unknown-boot
+  it("where the boot is unknown, each process takes what the journal has for the last word", async () => {
+    const first = documentsAt(dir, "");
+    await first.update("x", increment);
+    const old = readFileSync(join(dir, "x.json"), "utf8");
+    await first.update("x", increment);
+    await first.close();
+    writeFileSync(join(dir, "x.json"), old); // As a power cut leaves it.
+    vi.resetModules();
+    const fresh = await import("../../fixtures/documents/documents.fixture.js");
+    const later = fresh.documentsAt(dir, "");
+    expect(await later.get("x")).toMatchObject({ revision: 2 });
+    await later.close();
   });
 
   // kills: documents-foreign

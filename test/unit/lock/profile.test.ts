@@ -67,21 +67,29 @@ describe("when a grant may be ended without its holder", () => {
     },
   );
 
-  it("STALE-2: a grant of this machine from before its restart is dead, a detached one is not", () => {
+  it("STALE-2: a grant from before a restart is dead by its proof, and a detached one is over by the wall clock", () => {
     const afterRestart = moment(5, { bootId: "next boot", wallMs: moment(0).wallMs + 10 });
     const bound = grant("k", "write", { profile: "strict" });
-    expect(recoverable(bound, afterRestart, witness("unknown"))?.reason).toBe("process_dead");
-    const toPid = grant("k", "write", {
-      profile: "strict",
-      detached: true,
-      proof: { kind: "pid", pid: 7, startTime: "1", pidNamespace: "" },
-    });
-    expect(recoverable(toPid, afterRestart, witness("unknown"))?.reason).toBe("process_dead");
+    expect(recoverable(bound, afterRestart, witness("dead"))?.reason).toBe("process_dead");
+    expect(recoverable(bound, afterRestart, witness("unknown"))).toBe(null);
     const detached = grant("k", "write", { detached: true, proof: { kind: "none" }, leaseMs: 1_000 });
     expect(recoverable(detached, afterRestart, witness("unknown"))).toBe(null);
     const muchLater = moment(5, { bootId: "next boot", wallMs: moment(0).wallMs + 10_000 });
     expect(recoverable(detached, muchLater, witness("unknown"))?.reason).toBe("lease_expired");
   });
+
+  // kills: other-clock-and-alive
+  it.each(["default", "lease", "dal"] as const)(
+    "under %s a lease measured by another clock is over by the wall clock, when the kernel lock is not held",
+    (profile) => {
+      const elsewhere = moment(0, { bootId: "", wallMs: 1_000_000 });
+      const held = grant("k", "write", { profile, renewedAt: elsewhere, leaseMs: 1_000, graceMs: 1_000 });
+      const at = (wallMs: number, life: Life) => recoverable(held, moment(0, { wallMs }), witness(life))?.reason;
+      expect(at(1_002_999, "unknown")).toBe(undefined);
+      expect(at(1_003_000, "unknown")).toBe("lease_expired");
+      expect(at(1_099_000, "alive")).toBe(undefined);
+    },
+  );
 
   it("STALE-2: another machine's grant is foreign, and never dead", () => {
     const elsewhere = moment(0, { bootId: "their boot", machineId: "their machine" });
@@ -90,6 +98,7 @@ describe("when a grant may be ended without its holder", () => {
     expect(recoverable(held, moment(0), witness("unknown"))).toBe(null);
     expect(isForeign(grant("k"), moment(0))).toBe(false);
     expect(isForeign(grant("k"), moment(0, { bootId: "next boot" }))).toBe(false);
+    expect(isForeign(grant("k"), moment(0, { bootId: "", machineId: "their machine" }))).toBe(true);
   });
 
   it("STALE-5: the evidence says what was known of the process and for how long it was late", () => {
@@ -116,6 +125,19 @@ describe("a place in line", () => {
     expect(stands(59_999, fresh)).toBe(true);
     expect(stands(60_000, fresh)).toBe(false);
     expect(ticketStands(ticket(1, [want("k")]), moment(1, { bootId: "next boot" }))).toBe(false);
+  });
+
+  // kills: boot-unknown-is-old
+  it("is kept while it was refreshed by the wall clock, when its boot or the own one is unknown", () => {
+    const unknown = ticket(1, [want("k")], {
+      refreshedAt: moment(0, { bootId: "" }),
+      enteredAt: moment(0, { bootId: "" }),
+    });
+    for (const bootId of ["", "boot"]) {
+      const at = (ms: number) => ticketStands(unknown, moment(0, { bootId, wallMs: 1_000_000 + ms }));
+      expect([at(0), at(TICKET_LEASE_MS + 1_999), at(TICKET_LEASE_MS + 2_000)]).toEqual([true, true, false]);
+    }
+    expect(ticketStands(ticket(1, [want("k")]), moment(1, { bootId: "" }))).toBe(true);
   });
 });
 

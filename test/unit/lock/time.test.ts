@@ -21,6 +21,12 @@ describe("what is left of a duration", () => {
     expect(remainingMs(stamp, 1_000, later(stamp.wallMs + 3_000))).toBe(0);
   });
 
+  // kills: boot-unknown-is-one
+  it("two unknown boots are not one: the wall clock counts", () => {
+    const stamp = moment(5_000, { bootId: "" });
+    expect(remainingMs(stamp, 1_000, moment(0, { bootId: "", wallMs: stamp.wallMs }))).toBe(3_000);
+  });
+
   it("LOCK-14: in whole seconds, rounded up and never negative", () => {
     expect(remainingSeconds(moment(0), 1_500, moment(0))).toBe(2);
     expect(remainingSeconds(moment(0), 1_500, moment(501))).toBe(1);

@@ -1,6 +1,7 @@
 import { uptime } from "node:os";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSystemClock } from "../../../src/platform/clock.js";
+import { readClockShift } from "../../../src/platform/boot.js";
+import { createProcessClock, createSystemClock } from "../../../src/platform/clock.js";
 import { thisMachine } from "../../../src/platform/machine.js";
 
 vi.mock("node:os", async (original) => {
@@ -8,7 +9,21 @@ vi.mock("node:os", async (original) => {
   return { ...os, uptime: vi.fn(os.uptime) };
 });
 
-afterEach(() => vi.restoreAllMocks());
+vi.mock("../../../src/platform/boot.js", async (original) => {
+  const boot = await original<typeof import("../../../src/platform/boot.js")>();
+  return { ...boot, readClockShift: vi.fn(boot.readClockShift) };
+});
+vi.mock("../../../src/platform/machine.js", async (original) => {
+  const machine = await original<typeof import("../../../src/platform/machine.js")>();
+  return { ...machine, thisMachine: vi.fn(machine.thisMachine) };
+});
+
+const platform = Object.getOwnPropertyDescriptor(process, "platform") ?? {};
+afterEach(() => {
+  vi.restoreAllMocks();
+  for (const mocked of [uptime, readClockShift, thisMachine]) vi.mocked(mocked).mockReset();
+  Object.defineProperty(process, "platform", platform);
+});
 
 function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -80,6 +95,38 @@ describe("the clock", () => {
     coarseMs = 9;
     vi.spyOn(Date, "now").mockImplementation(() => wallMs + 1_000);
     expect(clock().bootMs).toBeGreaterThanOrEqual(bootMs);
+  });
+
+  // kills: clock-shift
+  it("is the kernel's in a time namespace, however that shifts what it reads", () => {
+    const { bootMs: before } = createSystemClock()();
+    const startedAt = performance.now();
+    vi.mocked(readClockShift).mockReturnValue({ monotonicMs: 5_000, boottimeMs: 86_400_000 });
+    const real = process.hrtime.bigint;
+    vi.spyOn(process.hrtime, "bigint").mockImplementation(() => real() + 5_000_000_000n);
+    const os = uptime();
+    vi.mocked(uptime).mockImplementation(() => os + 86_400 + (performance.now() - startedAt) / 1_000);
+    const { bootMs } = createSystemClock()();
+    expect(bootMs - before).toBeGreaterThanOrEqual(0);
+    expect(bootMs - before).toBeLessThan(performance.now() - startedAt + 50);
+  });
+
+  // kills: clock-grain
+  it("does not depend on the uptime where the monotonic clock counts sleep, and where the system denies it", () => {
+    Object.defineProperty(process, "platform", { ...platform, value: "darwin" });
+    vi.mocked(uptime).mockImplementation(() => {
+      throw new Error("denied");
+    });
+    const [one, other] = [createSystemClock(), createSystemClock()].map((clock) => clock().bootMs);
+    expect(Math.abs(Number(one) - Number(other))).toBeLessThan(10);
+  });
+
+  // kills: process-clock
+  it("is one inside a process also where the boot is unknown", () => {
+    expect(createProcessClock()().bootId).toBe(thisMachine().bootId);
+    vi.mocked(thisMachine).mockReturnValue({ ...thisMachine(), bootId: "" });
+    expect(createProcessClock()().bootId).not.toBe("");
+    expect(createSystemClock()().bootId).toBe("");
   });
 
   it("STALE-8: time spent suspended counts", () => {

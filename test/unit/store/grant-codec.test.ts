@@ -5,7 +5,7 @@ import { decodeGrant, encodeGrant, type StoredGrant } from "../../../src/store/l
 
 const PROOFS: readonly Proof[] = [
   { kind: "file", file: "1:2:3", inherited: false },
-  { kind: "pid", pid: 7, startTime: "123", pidNamespace: "pid:[1]" },
+  { kind: "pid", pid: 7, startTime: "123", bootId: "boot", pidNamespace: "pid:[1]" },
   { kind: "none" },
 ];
 

@@ -1,5 +1,6 @@
 /** Reads jobs: one, or a page of them. */
 import type { Script, StepTime } from "../../../client/kernel.js";
+import { endedBy, HAS_ENDED } from "../../../lock/job-time.js";
 import type { JobRecord, JobState } from "../model.js";
 import { one, rows, time } from "./query.js";
 import { type JobRow, toJob } from "./state/job-row.js";
@@ -58,13 +59,13 @@ export function shownBeside(row: JobRow, workers: readonly string[]): JobRecord 
 }
 
 function* workersThere(now: StepTime): Script<readonly string[]> {
-  const sql = "SELECT DISTINCT has FROM job_workers WHERE epoch = ?1 AND until_ms >= ?2";
-  return (yield* rows<{ has: string }>(sql, now.epoch, now.ms)).map(({ has }) => has);
+  const sql = `SELECT DISTINCT has FROM job_workers WHERE NOT (${HAS_ENDED})`;
+  return (yield* rows<{ has: string }>(sql, ...endedBy(now))).map(({ has }) => has);
 }
 
 function* lapsedRuns(now: StepTime): Script<ReadonlySet<number>> {
-  const sql = "SELECT job FROM job_slots WHERE epoch <> ?1 OR until_ms < ?2";
-  return new Set((yield* rows<{ job: number }>(sql, now.epoch, now.ms)).map(({ job }) => Number(job)));
+  const sql = `SELECT job FROM job_slots WHERE ${HAS_ENDED}`;
+  return new Set((yield* rows<{ job: number }>(sql, ...endedBy(now))).map(({ job }) => Number(job)));
 }
 
 function hasNotBegun({ state }: JobRow): boolean {

@@ -8,6 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, StepTime } from "../../../client/kernel.js";
+import { endedBy, HAS_ENDED } from "../../../lock/job-time.js";
 import type { JobRun } from "../model.js";
 import { pick } from "./pick.js";
 import { releaseLocks, rows, time } from "./query.js";
@@ -72,7 +73,7 @@ export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Tu
 }
 
 function* register(of: TurnOf, now: StepTime): Script<void> {
-  yield* rows("DELETE FROM job_workers WHERE epoch <> ?1 OR until_ms < ?2", now.epoch, now.ms - FORGET_WORKER_MS);
+  yield* rows(`DELETE FROM job_workers WHERE ${HAS_ENDED}`, ...endedBy(now, FORGET_WORKER_MS));
   yield* rows(
     `INSERT INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker) DO UPDATE
        SET node = ?2, has = ?3, concurrency = ?4, until_ms = ?5, epoch = ?6
@@ -98,19 +99,28 @@ export function* signOff(worker: string): Script<void> {
  */
 function* takeBackExpired({ party, worker, inHand }: TurnOf, now: StepTime): Script<number> {
   const most = MOST_TAKEN_BACK + inHand.length;
-  const lapsed = yield* rows<Slot>("SELECT * FROM job_slots WHERE until_ms < ?1 LIMIT ?2", now.ms, most);
+  const lapsed = yield* rows<Slot>(
+    // mutant: job-own-epoch: AND epoch = ?2 LIMIT → AND ?2 <> '' LIMIT
+    "SELECT * FROM job_slots WHERE until_ms < ?1 AND epoch = ?2 LIMIT ?3",
+    now.ms,
+    now.epoch,
+    most,
+  );
   // mutant: takes-back-its-own: || !inHand.includes(Number(slot.job)) → || inHand.includes(Number(slot.job))
   const slots = lapsed.filter((slot) => slot.worker !== worker || !inHand.includes(Number(slot.job)));
   for (const slot of slots.slice(0, MOST_TAKEN_BACK)) yield* takeBack(slot, party);
   return Math.min(slots.length, MOST_TAKEN_BACK);
 }
 
-/** After a restart of the machine, whose clock begins anew, nobody of before is left, and who waited asks at once. */
+/**
+ * Takes back what was kept by another clock: after a restart of the machine, whose clock begins anew, no run of before is
+ * left. Waiting jobs whose time is by another clock ask at once.
+ */
 export function* takeBackOld(party: Party): Script<number> {
-  const { epoch } = yield* time();
-  const slots = yield* rows<Slot>("SELECT * FROM job_slots WHERE epoch <> ?1", epoch);
+  const now = yield* time();
+  const slots = yield* rows<Slot>(`SELECT * FROM job_slots WHERE epoch <> ?1 AND ${HAS_ENDED}`, ...endedBy(now));
   for (const slot of slots) yield* takeBack(slot, party);
-  yield* rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND wait_epoch <> ?1", epoch);
+  yield* rows("UPDATE jobs SET ask_at = 0 WHERE state = 'waiting' AND wait_epoch <> ?1", now.epoch);
   return slots.length;
 }
 

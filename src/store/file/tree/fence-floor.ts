@@ -5,6 +5,7 @@
  * trees start above it. This costs one synced write per hour instead of one per new tree.
  */
 import { join } from "node:path";
+import { isSameBoot } from "../../../base/boot.js";
 import { HoldfastError } from "../../../base/errors.js";
 import { type Guard, openGuard } from "../../../files/guard.js";
 import type { Instant } from "../../../lock/time.js";
@@ -25,6 +26,8 @@ interface FloorRecord {
 export class FenceFloor {
   readonly #file: BlockFile<FloorRecord>;
   readonly #guard: Guard;
+  /** By this process, so that the record is of this boot, known or not. */
+  #isRaised = false;
 
   constructor(root: string) {
     this.#file = new BlockFile(join(root, "floor.json"));
@@ -42,7 +45,7 @@ export class FenceFloor {
   /** The start of a block of `size` numbers that lies under the floor on the disk. */
   startOfNewTree(now: Instant, size: number): number {
     const known = this.#read();
-    if (isHighEnough(known, now, size)) return startUnder(known, now);
+    if (this.#isHighEnough(known, now, size)) return startUnder(known, now);
     for (let tries = 0; !this.#guard.tryEnter(); tries += 1) {
       if (tries >= RAISE_TRIES)
         throw new HoldfastError("E_STORE_UNAVAILABLE", "the fence floor is being raised elsewhere", { reason: "busy" });
@@ -57,22 +60,27 @@ export class FenceFloor {
 
   #raise(now: Instant, size: number): number {
     const known = this.#read();
-    if (isHighEnough(known, now, size)) return startUnder(known, now);
-    // mutant: floor-on-disk: known.boot_id === now.bootId ? known.from : known.to; → known.from;
-    const from = known === null ? Math.floor(now.wallMs) : known.boot_id === now.bootId ? known.from : known.to;
+    if (this.#isHighEnough(known, now, size)) return startUnder(known, now);
+    // mutant: floor-on-disk: this.#isOfThisBoot(known, now) ? known.from : known.to; → known.from;
+    const from = known === null ? Math.floor(now.wallMs) : this.#isOfThisBoot(known, now) ? known.from : known.to;
     const start = Math.max(from, Math.floor(now.wallMs));
     this.#file.write({ boot_id: now.bootId, from, to: start + size + AHEAD }, true);
+    this.#isRaised = true;
     return start;
+  }
+
+  #isHighEnough(known: FloorRecord | null, now: Instant, size: number): boolean {
+    return known !== null && this.#isOfThisBoot(known, now) && startUnder(known, now) + size <= known.to;
+  }
+
+  #isOfThisBoot({ boot_id: bootId }: FloorRecord, now: Instant): boolean {
+    return now.bootId === "" ? this.#isRaised : isSameBoot({ bootId }, now);
   }
 
   close(): void {
     this.#file.close();
     this.#guard.close();
   }
-}
-
-function isHighEnough(known: FloorRecord | null, now: Instant, size: number): boolean {
-  return known !== null && known.boot_id === now.bootId && startUnder(known, now) + size <= known.to;
 }
 
 function startUnder(known: FloorRecord | null, now: Instant): number {

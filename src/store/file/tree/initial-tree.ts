@@ -49,8 +49,15 @@ export interface Beginning {
   readonly mended: AuditDraft | null;
 }
 
+/** When this boot began, by the wall clock. Where the boot is unknown, nothing is from before it. */
 export function bootedAt(now: Instant): number {
-  return now.wallMs - now.bootMs;
+  // mutant: file-unknown-boot-age: return now.bootId === "" ? Number.NEGATIVE_INFINITY : → return
+  return now.bootId === "" ? Number.NEGATIVE_INFINITY : now.wallMs - now.bootMs;
+}
+
+/** The boot to put on record: an unknown one takes the place of none. */
+export function bootNoted({ boot_id }: Pick<TreeRecord, "boot_id">, now: Instant): string {
+  return now.bootId === "" ? boot_id : now.bootId;
 }
 
 /**
@@ -104,7 +111,7 @@ export function restarted(
     ? "the machine restarted while the record of the tree was written"
     : "the machine restarted before these entries reached the disk";
   return {
-    record: { ...record, boot_id: now.bootId, fence, fence_reserved: fence, audit: end, below },
+    record: { ...record, boot_id: bootNoted(record, now), fence, fence_reserved: fence, audit: end, below },
     mended: isMended ? repairNote(record.tree, now, { reason, lost: record.audit.seq - end.seq }) : null,
   };
 }

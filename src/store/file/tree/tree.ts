@@ -23,6 +23,7 @@
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { isSameBoot } from "../../../base/boot.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../../base/errors.js";
 import { FolderNames } from "../../../files/folder-names.js";
 import { type Guard, openGuard } from "../../../files/guard.js";
@@ -38,7 +39,7 @@ import type { ManifestFiles } from "../publish/manifest-files.js";
 import { BlockFile } from "./block-file.js";
 import type { Decisions } from "./decisions.js";
 import type { FenceFloor } from "./fence-floor.js";
-import { beginning, bootedAt, FENCE_BLOCK, restarted, type TreeRemains } from "./initial-tree.js";
+import { beginning, bootedAt, bootNoted, FENCE_BLOCK, restarted, type TreeRemains } from "./initial-tree.js";
 import { atNode, joined, keptIn, keptNear, withoutTorn } from "./kept-grants.js";
 import { type Found, merge, NodeFiles } from "./node-files.js";
 import { LineFile } from "./queue-file.js";
@@ -75,6 +76,7 @@ export class FileTree {
   #isPeeked = false;
   /** There is no tree.json yet. */
   #isNew = false;
+  #wasHere = false;
 
   /** `beforeMaking` throws when no folder may be made, because the store is not there any more. */
   constructor(
@@ -116,14 +118,25 @@ export class FileTree {
       return;
     }
     this.#isNew = false;
-    const whole = found.boot_id === now.bootId ? found : this.#wholeOf(found, now);
+    const isOfThisBoot = this.#isOfThisBoot(found, now);
+    const whole = isOfThisBoot ? found : this.#wholeOf(found, now);
     this.#record = whole;
     // mutant: file-step-repaired: this.#record = this.#repaired(whole); → this.#record = whole;
     this.#record = this.#repaired(whole);
     this.#fenceUsed = this.record.fence;
-    if (this.record.boot_id !== now.bootId) this.#afterRestart(this.record, now, whole !== found);
+    if (!isOfThisBoot) this.#afterRestart(this.record, now, whole !== found);
     else if (!this.#file.isUnchanged || this.#isPeeked) this.#cutTail(this.record);
     this.#isPeeked = false;
+    this.#wasHere = true;
+  }
+
+  /**
+   * Where the boot is unknown there may have been a restart before each process, and there was none since it came: so its
+   * first step goes on behind the reserved numbers, and believes everything else.
+   */
+  #isOfThisBoot({ boot_id: bootId }: TreeRecord, now: Instant): boolean {
+    // mutant: file-unknown-boot-fence: now.bootId === "" ? this.#wasHere → now.bootId === "" ? true
+    return now.bootId === "" ? this.#wasHere : isSameBoot({ bootId }, now);
   }
 
   /**
@@ -218,7 +231,7 @@ export class FileTree {
       const reserved = this.#fenceUsed + FENCE_BLOCK;
       this.#fence.read();
       this.#fence.write({ reserved }, true);
-      this.#record = inOneShape({ ...this.record, boot_id: now.bootId, fence_reserved: reserved });
+      this.#record = inOneShape({ ...this.record, boot_id: bootNoted(this.record, now), fence_reserved: reserved });
     }
     this.#fenceUsed += 1;
     return this.#fenceUsed;

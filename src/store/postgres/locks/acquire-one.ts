@@ -68,7 +68,7 @@ export function takeCall(request: AcquireRequest, store: string, isListening: bo
 
 export function readTaken(told: ToldTaken, request: AcquireRequest, clock: Clock): Grant[] {
   const { party, tokenHash } = request;
-  const { bootMs, bootId, machineId } = clock();
+  const { bootMs, bootId } = clock();
   return request.wants.map(({ resource, mode }) => ({
     lockId: lockIdFor(resource, tokenHash),
     resource,
@@ -78,7 +78,7 @@ export function readTaken(told: ToldTaken, request: AcquireRequest, clock: Clock
     holderId: party.holderId,
     nonce: party.nonce,
     createdAt: told.now,
-    renewedAt: { wallMs: told.now, bootMs, bootId, machineId },
+    renewedAt: { wallMs: told.now, bootMs, bootId, machineId: "" },
     leaseMs: told.lease_ms,
     graceMs: request.graceMs ?? request.leaseMs,
     renewals: 0,

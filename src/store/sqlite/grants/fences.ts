@@ -9,6 +9,7 @@
 import { type Key, MAX_KEYS } from "../../../lock/key.js";
 import type { Instant } from "../../../lock/time.js";
 import type { Boots } from "./boots.js";
+import type { Tree } from "./tree.js";
 import type { Trees } from "./trees.js";
 
 /** Numbers reserved by one synced commit, and on top as many as a request may need. */
@@ -25,6 +26,8 @@ export class OutOfNumbers {
 export class Fences {
   readonly #trees: Trees;
   readonly #boots: Boots;
+  /** The last number that this process reserved, by tree: in an unknown boot, those alone are surely of it. */
+  readonly #reserved = new Map<Key, number>();
 
   constructor(trees: Trees, boots: Boots) {
     this.#trees = trees;
@@ -32,8 +35,8 @@ export class Fences {
   }
 
   mint(name: Key, now: Instant): number {
-    const { fence, reserved, boot } = this.#trees.at(name);
-    if (fence >= reserved || boot !== this.#boots.numberOf(now)) throw new OutOfNumbers(name);
+    const found = this.#trees.at(name);
+    if (found.fence >= found.reserved || !this.#isOfThisBoot(found, name, now)) throw new OutOfNumbers(name);
     const tree = this.#trees.change(name);
     tree.fence += 1;
     return tree.fence;
@@ -42,12 +45,20 @@ export class Fences {
   /** A step of its own, and synced. It comes on top of what is left: a step may need more than a block. */
   reserve(name: Key, now: Instant): void {
     const tree = this.#trees.change(name);
-    const boot = this.#boots.numberOf(now);
     if (tree.reserved === 0) tree.fence = Math.floor(now.wallMs);
-    // mutant: fence-reservation-sqlite: if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved) → tree.fence = tree.reserved - BLOCK
-    else if (tree.boot !== boot) tree.fence = Math.max(tree.fence, tree.reserved);
+    // mutant: fence-reservation-sqlite: tree.fence = Math.max(tree.fence, tree.reserved) → tree.fence = tree.reserved - BLOCK
+    else if (!this.#isOfThisBoot(tree, name, now)) tree.fence = Math.max(tree.fence, tree.reserved);
     tree.reserved = Math.max(tree.fence, tree.reserved) + BLOCK;
-    tree.boot = boot;
+    // An unknown boot leaves a known one on record, for which nothing has changed.
+    if (now.bootId !== "" || tree.boot === 0) tree.boot = this.#boots.numberOf(now);
     this.#trees.writeReservation(tree);
+    this.#reserved.set(name, tree.reserved);
+  }
+
+  /** A reservation that was rolled back is above the one on record. */
+  #isOfThisBoot({ boot, reserved }: Tree, name: Key, now: Instant): boolean {
+    if (now.bootId !== "") return boot === this.#boots.numberOf(now);
+    // mutant: sqlite-unknown-boot-fence: (this.#reserved.get(name) ?? Number.POSITIVE_INFINITY) → 0
+    return (this.#reserved.get(name) ?? Number.POSITIVE_INFINITY) <= reserved;
   }
 }

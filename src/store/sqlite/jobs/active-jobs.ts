@@ -2,6 +2,7 @@
  * Checks whether an owner is a running job: `job:ID` with a slot that is not over. The slot decides, not the state of
  * the job.
  */
+import { endedBy, epochTimeOf, HAS_ENDED } from "../../../lock/job-time.js";
 import type { Clock } from "../../../platform/clock.js";
 import type { Database } from "../connection/database.js";
 
@@ -11,8 +12,7 @@ export function activeJobs(database: Database, clock: Clock): (owner: string) =>
   return (owner) => {
     const job = JOB.exec(owner)?.[1];
     if (job === undefined) return false;
-    const { bootId, bootMs } = clock();
-    const slot = database.statement("SELECT 1 FROM job_slots WHERE job = ?1 AND epoch = ?2 AND until_ms >= ?3");
-    return slot.all([Number(job), bootId, bootMs]).length > 0;
+    const slot = database.statement(`SELECT 1 FROM job_slots WHERE job = ?4 AND NOT (${HAS_ENDED})`);
+    return slot.all([...endedBy(epochTimeOf(clock())), Number(job)]).length > 0;
   };
 }

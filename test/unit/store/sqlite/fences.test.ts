@@ -80,6 +80,21 @@ describe("fencing tokens", () => {
     expect(tokens).toEqual(tokens.map((_, at) => (tokens[0] ?? 0) + at));
   });
 
+  // kills: sqlite-unknown-boot-fence
+  it("where the boot is unknown, each process goes on behind the reserved block, and takes it from none that knows", async () => {
+    const place = newPlace();
+    const known = await open(place, clockOf("this boot"));
+    await pairs(known, "tree", 3);
+    const { reserved } = reservation(place);
+    const unknown = await open(place, clockOf(""));
+    expect(await pairs(unknown, "tree", 2)).toEqual([reserved + 1, reserved + 2]);
+    const again = reservation(place).reserved;
+    expect(await pairs(known, "tree", 1)).toEqual([reserved + 3]);
+    expect(await pairs(unknown, "tree", 1)).toEqual([reserved + 4]);
+    expect(reservation(place).reserved).toBe(again);
+    expect((await pairs(await open(place, clockOf("")), "tree", 1))[0]).toBe(again + 1);
+  });
+
   it("FENCE-1: after a restart counting goes on behind the reserved block", async () => {
     const place = newPlace();
     const before = await open(place, clockOf("boot 1"));

@@ -25,6 +25,7 @@ import { RunLocks } from "../run/run-locks.js";
 import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
 import { DIALECTS } from "./dialects/dialect.js";
 import { notUnderstood } from "./fields.js";
+import { carriesHooks } from "./hook-carriers.js";
 import { refusalText } from "./refusal-text.js";
 
 export interface CheckOptions {
@@ -124,6 +125,9 @@ function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: strin
   const at = (path: string): string => resolve(cwd ?? started, path);
   const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
   for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
+  const carrier = intent.files.map(at).find((file) => carriesHooks(root, file));
+  // mutant: hook-carriers: if (carrier !== undefined) throw → if (carrier === null) throw
+  if (carrier !== undefined) throw notForAgents(`writing ${carrier}, which holds the hooks,`);
   // mutant: hook-around-removed: (root, at(path)) && !isLink(at(path))) → (root, at(path)) && isLink(at(path)))
   for (const path of intent.removed)
     if (isAroundRoot(root, at(path)) && !isLink(at(path)))

@@ -10,24 +10,15 @@ import { isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
-import { fittingKey } from "../../client/path-key.js";
 import { isAbandoned } from "../../client/workspace/detached-grants.js";
+import { isLentKey, lentKey } from "../../client/workspace/lent-key.js";
 import { type FoundToken, openTokenFiles } from "../../client/workspace/token-files.js";
-import { digest, type TokenFolder } from "../../client/workspace/token-folder.js";
+import type { TokenFolder } from "../../client/workspace/token-folder.js";
 import { type Key, parseKey } from "../../lock/key.js";
-import { LENT_TREE, PATH_TREE } from "../../lock/reserved-kinds.js";
+import { PATH_TREE } from "../../lock/reserved-kinds.js";
 
 /** The whole tree of files. */
 export const FILES = parseKey(PATH_TREE);
-
-/** Of a file that the lender holds, for one who works for it. */
-export function lentKey(lender: string, key: Key): Key {
-  return fittingKey([LENT_TREE, digest(lender), ...key.split("/").slice(1)]);
-}
-
-export function isLentKey(key: string): boolean {
-  return key.startsWith(`${LENT_TREE}/`);
-}
 
 export interface Lender {
   readonly holdfast: Holdfast;
@@ -50,25 +41,34 @@ export async function giveBack(place: Lender, owner: string, tokens: readonly Fo
 /** Null when some of it is lent. */
 async function whileNotLent(place: Lender, lent: Key, tokens: readonly FoundToken[]): Promise<number | null> {
   if (tokens.length === 0) return 0;
-  let closed: Lease;
+  await using closed = await closeToBorrowers(place.holdfast, [lent]);
+  if (closed === null) return null;
+  let released = 0;
+  for (const each of tokens) released += await giveBackOne(place, each);
+  return released;
+}
+
+/** Keeps borrowers away from these keys of a lender while the lease is held, but for `loans`. Null when one is lent. */
+export async function closeToBorrowers(
+  holdfast: Holdfast,
+  lent: readonly Key[],
+  loans: readonly FoundToken[] = [],
+): Promise<Lease | null> {
+  const presenting = [...new Set(loans.map((each) => each.lease_token))];
   try {
-    // mutant: hook-lent-closed: holdfast.acquire(lent, { wait: 0 }); → holdfast.acquire("other", { wait: 0 });
-    closed = await place.holdfast.acquire(lent, { wait: 0 });
+    // mutant: hook-lent-closed: holdfast.acquire(lent, → holdfast.acquire("other",
+    return await holdfast.acquire(lent, { wait: 0, presenting });
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_CONFLICT")) return null;
     throw error;
   }
-  await using _closed = closed;
-  let released = 0;
-  for (const each of tokens) released += await giveBackOne(place, each);
-  return released;
 }
 
 /**
  * One, or none when it was over already or something nests in it still. What is only asked for is left alone: a hook of the
  * same run may stand in line with it, and finds what it is given by nothing else.
  */
-async function giveBackOne({ holdfast, folder }: Lender, kept: FoundToken): Promise<number> {
+export async function giveBackOne({ holdfast, folder }: Lender, kept: FoundToken): Promise<number> {
   const files = openTokenFiles(folder, kept.owner);
   try {
     await (await holdfast.reattach(kept.resource, kept.lease_token)).release();

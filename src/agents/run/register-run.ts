@@ -127,7 +127,7 @@ function runsAround(
   const own = process ?? candidate;
   const isOwn = (mark: ProcessMark): boolean => own !== null && isSameProcess(own, asRunProcess(mark));
   const above = chain.slice(chain.findIndex(isOwn) + 1);
-  const named = [...runsNamedIn(living, env), ...living.filter((run) => run.owner === inherited_owner)];
+  const named = [...runsNamedIn(living, env), ...living.filter(({ id }) => id === inherited_owner)];
   return [...new Set([...runsAbove(living, above), ...named])];
 }
 

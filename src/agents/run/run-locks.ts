@@ -6,7 +6,8 @@
  *
  *   1. A grant that it already has, on the key or above it, counts while no other holder has anything there and while the
  *      process that the grant is bound to is not dead. One request acquires the rest.
- *   2. The run's commands act under its name (client/workspace/owner.ts): what they acquired counts as the run's own.
+ *   2. The run's commands act under its name (client/workspace/owner.ts): what they acquired and keep a token of counts as
+ *      the run's own.
  *   3. The run that it works for (the one around a sub-agent, or the one whose command started this agent) lends it what
  *      that run holds (lending.ts). The borrower then holds `lent:files/LENDER/…` of the file
  *      instead. So borrowers of one run exclude each other, and the lender too, which checks that key before it writes. The
@@ -22,6 +23,7 @@ import type { Holdfast } from "../../client/holdfast.js";
 import { type Kernel, kernelOf } from "../../client/kernel.js";
 import { type AcquireOptions, parseWait } from "../../client/options.js";
 import { acquireDetached } from "../../client/workspace/detached-grants.js";
+import { isLentKey, lentKey } from "../../client/workspace/lent-key.js";
 import { isOfRun } from "../../client/workspace/run-name.js";
 import {
   allTokens,
@@ -39,7 +41,7 @@ import { isExpired } from "../../lock/profile.js";
 import { remainingMs } from "../../lock/time.js";
 import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isServerOf } from "../hooks/own-server.js";
-import { FILES, giveBack, isLentKey, lentKey } from "./lending.js";
+import { FILES, giveBack } from "./lending.js";
 import { isSubAgent, type Run } from "./run.js";
 import { unlessChanged } from "./wait-unless-changed.js";
 
@@ -175,7 +177,7 @@ export class RunLocks {
       const lender = here.lent.find((grant) => isWithin(key, grant.resource))?.owner;
       const wanted = lender === undefined ? key : lentKey(lender, key);
       const there = lender === undefined ? here : await this.#look(wanted, tokens);
-      const inTheWay = lender === undefined ? await this.#borrowers(this.#place.run.owner, key) : there.others;
+      const inTheWay = lender === undefined ? await this.#otherBorrowers(key, tokens) : there.others;
       // mutant: hook-borrowers: if (inTheWay.length > 0) throw this.#conflict(key, inTheWay); →
       if (inTheWay.length > 0) throw this.#conflict(key, inTheWay);
       if (there.others.length === 0 && there.own.some((grant) => isWithin(wanted, grant.resource))) continue;
@@ -207,10 +209,18 @@ export class RunLocks {
     return pid !== null && proof.kind === "pid" && isServerOf(proof.pid, [pid]);
   }
 
+  /** Borrowers of this run's file, but for commands of the run whose tokens it has. */
+  async #otherBorrowers(key: Key, tokens: ReadonlyMap<string, FoundToken>): Promise<readonly Grant[]> {
+    const { owner } = this.#place.run;
+    const known = [...tokens.values()].filter((each) => each.owner === owner);
+    const own = new Set(known.map((each) => hashLeaseToken(each.lease_token)));
+    return (await this.#borrowers(owner, key, [...own])).filter(({ tokenHash }) => !own.has(tokenHash));
+  }
+
   /** Who writes this file right now under what the owner has lent. */
-  async #borrowers(owner: string, key: Key): Promise<readonly Grant[]> {
+  async #borrowers(owner: string, key: Key, known: readonly string[] = []): Promise<readonly Grant[]> {
     if (!isWithin(key, FILES)) return [];
-    const { grants } = await this.#kernel.inspect(lentKey(owner, key));
+    const { grants } = await this.#kernel.inspect(lentKey(owner, key), known);
     return grants.filter((grant) => this.#isLive(grant));
   }
 

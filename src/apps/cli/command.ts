@@ -92,7 +92,7 @@ export const GLOBAL_FLAGS = {
   owner: {
     type: "text",
     value: "ID",
-    help: "who acts, such as agent:7; else HOLDFAST_OWNER, else user:NAME@HOST",
+    help: "who acts, such as agent:7; else HOLDFAST_OWNER, else the run of an agent, else user:NAME@HOST",
   },
   json: { type: "boolean", help: "exactly one JSON document on stdout, also for errors" },
   quiet: { type: "boolean", short: "q", help: "no words but those of an error (and --json)" },

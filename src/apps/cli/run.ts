@@ -4,6 +4,7 @@
  * lines itself instead.
  */
 import { existsSync } from "node:fs";
+import { isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { assertShared, type Place, requireWorkspace, storeMark } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
@@ -46,7 +47,18 @@ export async function main(words: readonly string[]): Promise<number> {
 async function carryOut(parsed: Parsed, screen: Screen, ending: Ending): Promise<Outcome> {
   if (parsed.flags.has("version")) return (await import("./help.js")).version();
   if (parsed.row === null || parsed.flags.has("help")) return (await import("./help.js")).help(parsed, TABLE);
-  return parsed.row.run(createContext(parsed, parsed.row, screen, ending));
+  const context = createContext(parsed, parsed.row, screen, ending);
+  try {
+    return await parsed.row.run(context);
+  } catch (error) {
+    if (isHoldfastError(error, "E_FORBIDDEN")) await putOnRecord(error, context);
+    throw error;
+  }
+}
+
+async function putOnRecord(error: unknown, { flags: { root, store }, cwd, env }: BaseContext): Promise<void> {
+  const { recordClaim } = await import("../../client/workspace/refused-claims.js");
+  await recordClaim(error, (acting) => findWorkspace({ root, store, acting }, { cwd, env }));
 }
 
 function show({ data, text, notes = [], exit = 0, isRaw = false }: Outcome, command: string, screen: Screen): number {
@@ -89,11 +101,13 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
   let holdfast: Promise<Holdfast> | undefined;
   let controller: AbortController | undefined;
   const open = async (made?: "init"): Promise<Holdfast> => {
+    const here = context.settings();
+    if (here.run !== null) {
+      const { assertOwnTokens } = await import("../../client/workspace/run-tokens.js");
+      assertOwnTokens(here, env, tokensIn(flags, env));
+    }
     const { openIn } = await import("../../client/open-holdfast.js");
-    const opened = await openIn(
-      context.settings(),
-      made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) },
-    );
+    const opened = await openIn(here, made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) });
     ending.opened.push(opened);
     workspace = undefined; // It is there now, if it was not.
     return opened;
@@ -138,6 +152,12 @@ function settingsFor({ root, store, owner }: BaseContext["flags"], place: Place)
   const found = findWorkspace({ root, store, owner }, place);
   assertShared(found);
   return found;
+}
+
+/** The lease tokens that the command was given. */
+function tokensIn(flags: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): readonly string[] {
+  const given = [flags.token, env.HOLDFAST_LEASE_TOKEN].flat();
+  return given.filter((token): token is string => typeof token === "string" && token !== "");
 }
 
 function listenForSignals({ stops }: Ending): AbortController {

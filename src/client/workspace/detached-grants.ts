@@ -71,6 +71,8 @@ export interface Tokens {
   readonly around: string | undefined;
   /** Which one is meant of several kept for a key, by its fencing token: whoever sees a list knows no other name of it. */
   readonly fence?: number | undefined;
+  /** All grants on a key are meant, where no token and no number says which: inside a run of an agent. */
+  readonly all?: boolean;
 }
 
 /** A detached lease, and the token that opened it. */
@@ -79,28 +81,44 @@ export interface Reattached {
   readonly token: string;
 }
 
-/** One lease for the keys of each token. `E_LOCK_NOT_HELD` before anything is changed when one of the keys is not found. */
+/**
+ * One lease for the keys of each token, the newest first, because a newer one may nest in an older one. `E_LOCK_NOT_HELD`
+ * before anything is changed when one of the keys is not found.
+ */
 export async function reattachAll(
   holdfast: Holdfast,
   files: TokenFiles,
   keys: readonly string[],
   tokens: Tokens,
 ): Promise<readonly Reattached[]> {
-  const byToken = new Map<string, string[]>();
+  const byToken = new Map<string, { readonly keys: string[]; readonly since: string }>();
   for (const key of parseKeys(keys)) {
-    const token = tokens.said ?? (await tokenFor(holdfast, files, key, tokens));
-    byToken.set(token, [...(byToken.get(token) ?? []), key]);
+    const found = tokens.said === undefined ? await tokensFor(holdfast, files, key, tokens) : [unkept(tokens.said)];
+    for (const { token, since } of found)
+      byToken.set(token, { keys: [...(byToken.get(token)?.keys ?? []), key], since });
   }
-  return Promise.all([...byToken].map(async ([token, own]) => ({ lease: await holdfast.reattach(own, token), token })));
+  const newestFirst = [...byToken].sort(([, a], [, b]) => (a.since < b.since ? 1 : -1));
+  return Promise.all(
+    newestFirst.map(async ([token, own]) => ({ lease: await holdfast.reattach(own.keys, token), token })),
+  );
 }
 
-async function tokenFor(
+interface Dated {
+  readonly token: string;
+  readonly since: string;
+}
+
+function unkept(token: string): Dated {
+  return { token, since: "" };
+}
+
+async function tokensFor(
   holdfast: Holdfast,
   files: TokenFiles,
   key: string,
-  { around, fence }: Tokens,
-): Promise<string> {
-  if (fence === undefined && around !== undefined && (await opens(holdfast, key, around))) return around;
+  { around, fence, all = false }: Tokens,
+): Promise<readonly Dated[]> {
+  if (fence === undefined && around !== undefined && (await opens(holdfast, key, around))) return [unkept(around)];
   const kept = files.find(key);
   const known = kept.map((each) => hashLeaseToken(each.lease_token));
   const { grants } = await kernelOf(holdfast).inspect(parseKeys(key)[0] ?? fail(), known);
@@ -116,8 +134,9 @@ async function tokenFor(
   const [first, second] = fence === undefined ? good : good.filter((each) => fenceOf(each) === fence);
   if (first === undefined && good.length > 0) throw otherFence(key, holdfast.owner, fence);
   if (first === undefined) throw notFound(key, holdfast.owner, grants.find((grant) => grant.resource === key)?.owner);
-  if (second !== undefined) throw ambiguous(key, good.map(fenceOf));
-  return first.lease_token;
+  const meant = fence === undefined && all ? good : [first];
+  if (second !== undefined && meant.length === 1) throw ambiguous(key, good.map(fenceOf));
+  return meant.map((each) => ({ token: each.lease_token, since: each.created_at }));
 }
 
 async function opens(holdfast: Holdfast, key: string, token: string): Promise<boolean> {

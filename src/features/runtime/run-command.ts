@@ -49,6 +49,10 @@ export interface RunRequest {
   readonly onMade?: (root: string) => void;
   readonly keys: readonly string[];
   readonly acquire: Pick<AcquireOptions, "mode" | "ttl" | "wait" | "metadata">;
+  /** Finds the tokens that the request presents beside those of the runs around it, and the keys that it adds. */
+  readonly borrow?: (
+    holdfast: Holdfast,
+  ) => Promise<{ readonly presenting: readonly string[]; readonly lent: readonly string[] }>;
   /** Sees the wait for the locks, to tell of it. */
   readonly whileWaiting?: (holdfast: Holdfast, acquired: Promise<Lease>) => Promise<Lease>;
   readonly program: string;
@@ -95,7 +99,9 @@ export async function runCommand(request: RunRequest): Promise<RunOutcome> {
 async function runIn(holdfast: Holdfast, request: RunRequest, desk: SignalDesk): Promise<RunOutcome> {
   try {
     const within = await borrowEnclosing(holdfast, request.env);
-    const acquired = holdfast.acquire(request.keys, { ...request.acquire, signal: desk.stopped, within });
+    const { presenting = [], lent = [] } = (await request.borrow?.(holdfast)) ?? {};
+    const options = { ...request.acquire, signal: desk.stopped, within, presenting };
+    const acquired = holdfast.acquire([...request.keys, ...lent], options);
     const lease = await (request.whileWaiting?.(holdfast, acquired) ?? acquired);
     return await runUnder(lease, holdfast, request, desk);
   } catch (error) {

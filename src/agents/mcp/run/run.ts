@@ -9,6 +9,7 @@ import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf } from "../../../client/kernel.js";
 import { openIn } from "../../../client/open-holdfast.js";
 import { pathKey } from "../../../client/path-key.js";
+import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
 import { type Board, openBoard } from "../../../features/board/board.js";
 import type { Workspace } from "../../../features/configuration.js";
 import { Policies } from "../../../features/policy/perform.js";
@@ -19,7 +20,8 @@ export class Run {
   readonly handle: string;
   readonly holdings: Holdings;
   readonly policies: Policies;
-  readonly #workspace: Workspace;
+  #workspace: Workspace;
+  readonly #env: NodeJS.ProcessEnv;
   #holdfast: Holdfast;
   /** Opened under earlier names; calls under way may still use them. */
   readonly #former: Holdfast[] = [];
@@ -28,7 +30,7 @@ export class Run {
   #board: Board | undefined;
   #lastCallMs: number;
 
-  constructor(handle: string, workspace: Workspace, holdfast: Holdfast) {
+  constructor(handle: string, workspace: Workspace, env: NodeJS.ProcessEnv, holdfast: Holdfast) {
     const { policy, deployment } = workspace.config;
     this.handle = handle;
     this.#holdfast = holdfast;
@@ -38,6 +40,7 @@ export class Run {
       ...(deployment === undefined ? {} : { deployment }),
     });
     this.#workspace = workspace;
+    this.#env = env;
     this.#lastCallMs = this.#nowMs();
   }
 
@@ -46,9 +49,10 @@ export class Run {
   }
 
   /** From now on requests are made under this name. What is held stays held, under the name it was acquired with. */
-  async actAs(owner: string): Promise<void> {
+  async actAs(owner: string, workspace: Workspace): Promise<void> {
+    this.#workspace = workspace;
     if (owner === this.holdfast.owner) return;
-    const next = await openAs(this.#workspace, owner);
+    const next = await openAs(workspace, owner);
     this.#former.push(this.#holdfast);
     this.#holdfast = next;
     this.#board = undefined;
@@ -64,6 +68,11 @@ export class Run {
     if (paths.length === 0) return [];
     const root = this.#root("paths are taken relative to a workspace");
     return paths.map((path) => pathKey(root, path));
+  }
+
+  /** The tokens with which the hook of the same agent holds these keys: the run borrows them. */
+  async tokensOfHook(keys: readonly string[]): Promise<readonly string[]> {
+    return (await borrowFromHook(this.holdfast, this.#workspace, this.#env, keys)).presenting;
   }
 
   /** True when it holds nothing and has not been heard of for so long. */
@@ -121,10 +130,15 @@ export class Run {
   }
 }
 
-export async function openRun(handle: string, workspace: Workspace, owner: string): Promise<Run> {
+export async function openRun(
+  handle: string,
+  workspace: Workspace,
+  env: NodeJS.ProcessEnv,
+  owner: string,
+): Promise<Run> {
   const holdfast = await openAs(workspace, owner);
   try {
-    return new Run(handle, workspace, holdfast);
+    return new Run(handle, workspace, env, holdfast);
   } catch (error) {
     await holdfast.close();
     throw error;

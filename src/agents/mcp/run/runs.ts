@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import type { Said } from "../../../client/workspace/find-workspace.js";
+import { recordClaim } from "../../../client/workspace/refused-claims.js";
 import { subAgentName } from "../../../client/workspace/run-name.js";
 import { findWorkspace, type Workspace } from "../../../features/configuration.js";
 import { isPerson } from "../../../lock/owner.js";
@@ -103,9 +104,8 @@ export class Runs {
   /** A client starts its server before the first hook of the run tells who it is, and may begin another run later. */
   async #rename(run: Run): Promise<void> {
     if (!this.#options.isOneAgents) return;
-    const { said, cwd, env } = this.#options;
-    const workspace = findWorkspace(said, { cwd, env });
-    if (workspace.run !== null) await run.actAs(workspace.owner);
+    const workspace = await this.#find();
+    if (workspace.run !== null) await run.actAs(workspace.owner, workspace);
   }
 
   async #begin(client: string): Promise<Run> {
@@ -121,11 +121,21 @@ export class Runs {
 
   async #openOne(client: string, isOnlyOne: boolean): Promise<Run> {
     if (this.#isClosed) throw new HoldfastError("E_STORE_UNAVAILABLE", "this server is closing", { reason: "closed" });
-    const { said, cwd, env } = this.#options;
-    const workspace = findWorkspace(said, { cwd, env });
+    const { env } = this.#options;
+    const workspace = await this.#find();
     const handle = `run-${randomBytes(12).toString("hex")}`;
     const { isOneAgents } = this.#options;
-    return openRun(handle, workspace, ownerOf(workspace, client, handle, isOnlyOne, isOneAgents));
+    return openRun(handle, workspace, env, ownerOf(workspace, client, handle, isOnlyOne, isOneAgents));
+  }
+
+  async #find(): Promise<Workspace> {
+    const { said, cwd, env } = this.#options;
+    try {
+      return findWorkspace(said, { cwd, env });
+    } catch (error) {
+      await recordClaim(error, (acting) => findWorkspace({ ...said, acting }, { cwd, env }));
+      throw error;
+    }
   }
 
   async #closeForgotten(): Promise<void> {

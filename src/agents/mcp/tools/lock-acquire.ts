@@ -45,6 +45,7 @@ export const lockAcquire = defineTool({
         pid: process.pid,
         signal: call.signal,
         within: await call.run.holdings.presented(),
+        presenting: await call.run.tokensOfHook(missing),
         metadata: { via: "mcp", ...(note === undefined ? {} : { note }) },
       }),
     );

@@ -53,7 +53,7 @@ export const LOCKS: readonly Command[] = [
     summary: "take one lock or several, all or none",
     about: [
       "The command ends and the lock stays until it is released or its lease is over (--ttl). Nobody renews it for you; to hold a lock while a command runs, use holdfast run.",
-      "The lease token is kept in your state folder, mode 0600, and shown with --json only. Asking again for what you hold is asking as a stranger, unless you present its token.",
+      "The lease token is kept in .holdfast/tokens/, for you alone, and shown with --json only. Asking again for what you hold is asking as a stranger, unless you present its token. Inside the run of an agent the command borrows the files that the agent's hook holds.",
     ],
     args: { KEY: KEYS },
     flags: {
@@ -88,8 +88,8 @@ export const LOCKS: readonly Command[] = [
     },
     examples: [["holdfast lock renew project:alpha --ttl 1h", "an hour from now"]],
     async run(context) {
-      const { grantsOf, grantsOutcome, inOrderOf, takeUp } = await import("../locks/detached-grants.js");
-      const { found } = await takeUp(context);
+      const { grantsOf, grantsOutcome, inOrderOf, takeUpAll } = await import("../locks/detached-grants.js");
+      const { found } = await takeUpAll(context);
       for (const { lease } of found) await lease.renew(context.flags.ttl);
       return grantsOutcome("renewed", inOrderOf(context.args.KEY, grantsOf(found)));
     },
@@ -132,16 +132,8 @@ export const LOCKS: readonly Command[] = [
     flags: { token: TOKEN, fence: FENCE },
     examples: [["holdfast lock release project:alpha", "done"]],
     async run(context) {
-      const { grantsOf, grantsOutcome, inOrderOf, takeUp } = await import("../locks/detached-grants.js");
-      const { files, found } = await takeUp(context);
-      const grants = grantsOf(found);
-      for (const { lease, token } of found) {
-        await lease.release();
-        files.forget(lease.keys, token);
-      }
-      const released = inOrderOf(context.args.KEY, grants);
-      const text = `released ${released.map((each) => each.resource).join(", ")}`;
-      return { ...grantsOutcome("released", released), text: () => text };
+      const { releaseLocks } = await import("../locks/release.js");
+      return releaseLocks(context);
     },
   }),
   command({

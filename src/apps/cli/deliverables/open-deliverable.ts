@@ -12,14 +12,12 @@ export function deliverableOf(context: BaseContext, dir: string, deliverableId?:
   return openDeliverable(resolve(context.cwd, dir), given({ holder: ownerAnywhere(context), deliverableId }));
 }
 
-/** The owner of the workspace around, when there is one. */
+/** The owner in the workspace around; without a workspace the one that was named, if any. */
 function ownerAnywhere(context: BaseContext): string | undefined {
-  const said = context.flags.owner ?? (context.env.HOLDFAST_OWNER || undefined);
-  if (said !== undefined) return said;
   try {
-    return context.workspace().owner;
+    return context.settings().owner;
   } catch (error) {
-    if (isHoldfastError(error, "E_CONFIG")) return undefined;
+    if (isHoldfastError(error, "E_CONFIG")) return context.flags.owner ?? (context.env.HOLDFAST_OWNER || undefined);
     throw error;
   }
 }

@@ -9,6 +9,8 @@ import type { Holdfast } from "../../../client/holdfast.js";
 import type { AcquireOptions } from "../../../client/options.js";
 import { pathKey } from "../../../client/path-key.js";
 import { acquireDetached, tokensAround } from "../../../client/workspace/detached-grants.js";
+import { isLentKey } from "../../../client/workspace/lent-key.js";
+import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
 import type { Mode } from "../../../lock/mode.js";
 import type { BaseContext, ContextWith, Outcome } from "../command.js";
 import { tellingLater } from "../output/delayed-message.js";
@@ -36,10 +38,13 @@ export async function acquireLocks(
 ): Promise<Outcome> {
   const { flags } = context;
   const holdfast = await context.openHoldfast();
-  const presenting = flags.token.length > 0 ? flags.token : await tokensAround(holdfast, tokenAround(context));
+  const around = flags.token.length > 0 ? flags.token : await tokensAround(holdfast, tokenAround(context));
+  const { KEY: keys } = context.args;
+  const borrowed = await borrowFromHook(holdfast, context.workspace(), context.env, keys);
+  const presenting = [...new Set([...around, ...borrowed.presenting])];
   const { wait, permits } = flags;
   const options = { ...requestOf(context), presenting, ...given({ wait, permits }) };
-  return take("acquire", context, holdfast, context.args.KEY, options);
+  return take("acquire", context, holdfast, [...keys, ...borrowed.lent], options);
 }
 
 export async function takeOver(context: ContextWith<RequestFlags, { readonly KEY: string }>): Promise<Outcome> {
@@ -58,7 +63,8 @@ async function take(
   const lease = await tellingOfTheWait(context, holdfast, keys, asked).catch((error: unknown) => {
     throw notingOwn(error, holdfast.owner, files);
   });
-  const grants = lease.grants.map((grant) => ({ ...grant, lease_token: lease.token }));
+  const named = lease.grants.filter(({ resource }) => !isLentKey(resource));
+  const grants = named.map((grant) => ({ ...grant, lease_token: lease.token }));
   const outcome = grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
   return { ...outcome, notes: keys.flatMap((key) => remarkOn(context, key)) };
 }

@@ -4,6 +4,7 @@ import { invalidArgument } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { type Reattached, reattachAll, type Tokens } from "../../../client/workspace/detached-grants.js";
 import { tokenFolderOf } from "../../../client/workspace/find-workspace.js";
+import { actsForRun } from "../../../client/workspace/run-tokens.js";
 import { openTokenFiles, type TokenFiles } from "../../../client/workspace/token-files.js";
 import type { GrantRecord } from "../../../lock/grant.js";
 import type { Mode } from "../../../lock/mode.js";
@@ -31,9 +32,16 @@ export type GrantContext = ContextWith<
   { readonly KEY: readonly string[] }
 >;
 
+/** All that the run of this command holds on its keys, or for others the one grant on each. */
+export async function takeUpAll(context: GrantContext): Promise<Taken> {
+  const holdfast = await context.openHoldfast();
+  return takeUp(context, context.args.KEY, actsForRun(holdfast, context.workspace()));
+}
+
 /** The detached leases that the keys of this command mean. */
-export async function takeUp(context: GrantContext, keys = context.args.KEY): Promise<Taken> {
+export async function takeUp(context: GrantContext, keys = context.args.KEY, all = false): Promise<Taken> {
   const tokens: Tokens = {
+    all,
     said: context.flags.token,
     around: tokenAround(context),
     fence: context.flags.fence,

@@ -13,7 +13,7 @@ export async function lookAtLock(context: ContextWith<unknown, { readonly KEY: s
 }
 
 function untouched(context: BaseContext, resource: string): LockStatus {
-  const { profiles = DEFAULT_SETTINGS.profiles } = context.workspace().config;
+  const { profiles = DEFAULT_SETTINGS.profiles } = context.settings().config;
   const profile = profileOf(resource, { ...DEFAULT_SETTINGS, profiles });
   return { resource, state: "free", grants: [], waiters: [], fencing_token: 0, profile, permits: null };
 }

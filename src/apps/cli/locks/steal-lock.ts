@@ -30,7 +30,7 @@ function stillHeld(context: BaseContext, resource: string, cause: HoldfastError)
   // What is in the way may be held above or below the key that was asked for.
   const held = (details.contention as Contention | undefined)?.holders[0]?.resource ?? resource;
   const toBreak = `holdfast lock break ${held} --reason "…"`;
-  const maySo = isPerson(context.workspace().owner);
+  const maySo = isPerson(context.settings().owner);
   return new HoldfastError("E_LOCK_CONFLICT", message, {
     cause,
     details,

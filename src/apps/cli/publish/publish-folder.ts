@@ -28,7 +28,7 @@ export async function publishFolder(context: ContextWith<PublishFlags, { readonl
   const key = flags.lock ?? keyOf(context, target);
   const holdfast = await context.openHoldfast();
   const publisher = await publisherOf(context, holdfast, key);
-  const { root } = context.workspace();
+  const { root } = context.settings();
   const { wait, ttl } = flags;
   const progress = openProgress(screen);
   try {
@@ -53,7 +53,7 @@ export async function publishFolder(context: ContextWith<PublishFlags, { readonl
 }
 
 function keyOf(context: BaseContext, target: string): string {
-  const { root } = context.workspace();
+  const { root } = context.settings();
   if (root !== null) return pathKey(root, target);
   throw invalidArgument("lock", "without a workspace a key must be named", "Add --lock KEY.");
 }

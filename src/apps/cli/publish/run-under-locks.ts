@@ -7,6 +7,7 @@ import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { Lease } from "../../../client/lease/lease.js";
 import type { AcquireOptions } from "../../../client/options.js";
+import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
 import type { ChangesOutcome } from "../../../features/publish/publish-changes.js";
 import { type RunOutcome, runCommand, type StagedCommand } from "../../../features/runtime/run-command.js";
 import { StoppedBySignal } from "../../../features/runtime/signals.js";
@@ -50,7 +51,7 @@ export async function runUnderLocks(context: RunContext): Promise<Outcome> {
     let staged: ChangesOutcome | null = null;
     const around = async (lease: Lease, command: StagedCommand, signal: AbortSignal): Promise<void> => {
       const { publishChanges } = await import("../../../features/publish/publish-changes.js");
-      const { root } = context.workspace();
+      const { root } = context.settings();
       const options = { signal, ...given({ workspace: root ?? undefined }) };
       staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
     };
@@ -59,6 +60,7 @@ export async function runUnderLocks(context: RunContext): Promise<Outcome> {
       onMade: (made) => context.screen.say(madeNote(made)),
       keys,
       acquire: acquireOptions(flags),
+      borrow: (holdfast) => borrowFromHook(holdfast, context.settings(), env, keys),
       whileWaiting: (holdfast, acquired) => tellingOfTheWait(context, holdfast, keys, acquired),
       program,
       args,

@@ -6,7 +6,7 @@ import { Policies } from "../../../features/policy/perform.js";
 import type { BaseContext } from "../command.js";
 
 export function policiesOf(context: BaseContext): Policies {
-  const { policy, deployment } = context.workspace().config;
+  const { policy, deployment } = context.settings().config;
   return new Policies(given({ operations: policy, deployment }));
 }
 

@@ -27,7 +27,7 @@ export function openForReading(context: BaseContext): Promise<Worktrees> {
 }
 
 function configured(context: BaseContext): { sharedInPlace?: boolean } {
-  const { sharedInPlace } = context.workspace().config;
+  const { sharedInPlace } = context.settings().config;
   return given({ sharedInPlace });
 }
 

@@ -144,7 +144,7 @@ describe("set-up commands", () => {
       scene.json(["lock", "acquire", "hand:1"], { cwd: root }),
     ]);
     expect(again.created).toBe(false);
-    expect(Object.keys(shown)).toEqual(["config_file", "settings"]);
+    expect(Object.keys(shown)).toEqual(["root", "store", "owner", "config_file", "settings", "notes"]);
     expect(shown.settings).toMatchObject({
       root: { value: root, source: "found" },
       store: { value: store, source: "record" },

@@ -8,11 +8,11 @@ import type { Outcome } from "../command.js";
 import { columns } from "../output/text.js";
 
 export function showConfig(workspace: Workspace): Outcome {
-  const { root, notes } = workspace;
+  const { root, where: store, owner, notes } = workspace;
   const settings = settingsInForce(workspace);
   const file = root === null ? null : join(root, CONFIG_FILE);
   return {
-    data: { config_file: file, settings, notes },
+    data: { root, store, owner, config_file: file, settings, notes },
     notes,
     text: (screen) => {
       const rows = Object.entries(settings).map(([name, { value, source }]): [string, string] => [

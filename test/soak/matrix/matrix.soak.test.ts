@@ -54,7 +54,10 @@ afterAll(() => {
         ),
       );
   }
-  rows.push(row("all", CELLS));
+  rows.push(row("all", CELLS), "impossible");
+  const reasons = CELLS.map(reasonAgainst).filter((reason) => reason !== null);
+  for (const reason of new Set(reasons))
+    rows.push(`${String(reasons.filter((each) => each === reason).length).padStart(6)} ${reason}`);
   const red = CELLS.filter((cell) => results.has(cell) && isRed(judgedOf(cell)));
   if (process.env.HOLDFAST_MATRIX_RED !== undefined)
     writeFileSync(

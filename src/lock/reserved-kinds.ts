@@ -8,9 +8,9 @@ import type { Profile } from "./grant.js";
 
 export const PATH_TREE = "path";
 
-/** Whether the tree holds keys of files: those of the main worktree, or of another worktree or workspace. */
-export function isPathTree(tree: string): boolean {
-  return tree === PATH_TREE || tree.startsWith(`${PATH_TREE}@`);
+/** Whether the key names a file: of the main worktree, of a linked one, or of a further workspace of the store. */
+export function isFileKey(key: string): boolean {
+  return key === PATH_TREE || key.startsWith(`${PATH_TREE}/`) || key.startsWith(`${PATH_TREE}@`);
 }
 
 /** One tree for all lenders: trees stay, and runs come and go. */

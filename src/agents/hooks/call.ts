@@ -35,13 +35,19 @@ export interface Intent {
   readonly somewhereIn: readonly string[];
   /** Those of them that are removed or moved away, with all that lies below. */
   readonly removed: readonly string[];
-  /** A command that changes files all over the tree, such as `git reset --hard`. */
-  readonly wholeTree: string | null;
+  /** Commands that change files all over a working tree, such as `git reset --hard`. */
+  readonly wholeTrees: readonly WholeTree[];
   /** A command of holdfast that is not an agent's to give. */
   readonly notForAgents: string | null;
 }
 
-export const NO_INTENT: Intent = { files: [], somewhereIn: [], removed: [], wholeTree: null, notForAgents: null };
+/** A command that changes a working tree, and the folder that it runs in; null: that cannot be told. */
+export interface WholeTree {
+  readonly command: string;
+  readonly folder: string | null;
+}
+
+export const NO_INTENT: Intent = { files: [], somewhereIn: [], removed: [], wholeTrees: [], notForAgents: null };
 
 /** What a refusal says; null lets the client go on. */
 export type Refusal = string | null;

@@ -2,30 +2,24 @@
  * Handles one call of a hook: reads the input of the agent tool, acquires the locks or refuses, and answers in the
  * tool's dialect.
  *
- * When in doubt it refuses: before a write, input that cannot be understood, a missing workspace and a store that
- * cannot be opened are refusals. After a write, and at the end of a run, nothing is refused, because there the agent
+ * When in doubt it refuses: before a write, input that cannot be understood and a store that cannot be opened are
+ * refusals. A write to a file of no workspace is free; in a repository without one, the first write makes it. After a write, and at the end of a run, nothing is refused, because there the agent
  * tool only reports.
  */
-import { appendFileSync, lstatSync } from "node:fs";
-import { resolve } from "node:path";
-import { HoldfastError } from "../../base/errors.js";
-import { HOME } from "../../base/home-folder.js";
+import { appendFileSync } from "node:fs";
 import { openIn } from "../../client/open-holdfast.js";
-import { isAroundRoot, pathKeyInside } from "../../client/path-key.js";
-import { CONFIG_FILE } from "../../client/workspace/config.js";
 import { tokenFolderOf } from "../../client/workspace/find-workspace.js";
-import { forgetRun, sweepRuns } from "../../client/workspace/registered-runs.js";
+import { forgetRun, noteElsewhere, readRun, sweepRuns } from "../../client/workspace/registered-runs.js";
+import { isWorkspace } from "../../client/workspace/search.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
-import { isWithin, type Key, parseKey } from "../../lock/key.js";
-import { PATH_TREE } from "../../lock/reserved-kinds.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { type Registration, registerRun } from "../run/register-run.js";
 import { runIdOf, runOf } from "../run/run.js";
 import { RunLocks } from "../run/run-locks.js";
 import type { AgentClient, Answer, HookCall, Moment, Refusal } from "./call.js";
+import { type Demand, demandsOf } from "./demand.js";
 import { DIALECTS } from "./dialects/dialect.js";
 import { notUnderstood } from "./fields.js";
-import { carriesHooks } from "./hook-carriers.js";
 import { refusalText } from "./refusal-text.js";
 
 export interface CheckOptions {
@@ -52,8 +46,10 @@ export async function checkHook(options: CheckOptions): Promise<Checked> {
   try {
     const call = dialect.read(parsed(options.input));
     moment = call.moment;
-    await obey(call, options);
-    return { ...dialect.answer(moment, null), moment, refusal: null };
+    const notes = await obey(call, options);
+    const answer = dialect.answer(moment, null);
+    const stderr = notes.map((note) => `holdfast: ${note}\n`).join("") + answer.stderr;
+    return { ...answer, stderr, moment, refusal: null };
   } catch (error) {
     const refusal = refusalText(error);
     // mutant: hook-closed: moment, refusal), moment, refusal }; → moment, null), moment, refusal: null };
@@ -69,26 +65,88 @@ function parsed(input: string): unknown {
   }
 }
 
-async function obey(call: HookCall, options: CheckOptions): Promise<void> {
+/** One workspace that a call concerns. */
+interface Step {
+  readonly workspace: Workspace;
+  readonly root: string;
+  readonly demand: Demand | null;
+}
+
+/** Returns what is to be said on standard error. */
+async function obey(call: HookCall, options: CheckOptions): Promise<readonly string[]> {
   const { env } = options;
   const id = runIdOf(call);
-  const workspace = workspaceOf(call, id, options);
-  const { root } = workspace;
-  const asked = call.moment === "before" ? demandOf(call, workspace, options.cwd) : null;
+  const own = workspaceOf(call, id, options);
+  const root = own.isThere || own.isInRepository ? own.root : null;
+  if (call.moment === "start") {
+    const { owner, around } = registered(call, id, root, env);
+    begin(runOf(call, owner, around).owner, root, env);
+    return [];
+  }
+  const demands = call.moment === "before" ? demandsOf(call, root, options.cwd) : [];
+  const demand = demands.find((each) => each.root === root) ?? null;
+  const isOwnConcerned = root !== null && (own.isThere || demand !== null);
+  const others =
+    call.moment === "before" ? demands.flatMap((each) => otherStep(each, root, id, env)) : elsewhere(root, id, env);
+  const steps = [...(isOwnConcerned ? [{ workspace: own, root, demand }] : []), ...others];
+  const notes: string[] = [];
+  await carryOut(steps, { call, options, id, notes });
+  if (root !== null && demands.length > 0)
+    noteElsewhere(
+      root,
+      id,
+      others.map((each) => each.root),
+    );
+  if (call.moment === "end") for (const step of steps) forgetRun(step.root, id);
+  return notes;
+}
+
+interface Course {
+  readonly call: HookCall;
+  readonly options: CheckOptions;
+  readonly id: string;
+  readonly notes: string[];
+}
+
+/** Does what the call needs in all workspaces, or in none: what one refuses is given back in those before it. */
+async function carryOut([step, ...rest]: readonly Step[], course: Course): Promise<void> {
+  if (step === undefined) return;
+  const { call, options, id, notes } = course;
+  const { env } = options;
+  const { workspace, root, demand } = step;
   const { owner, pid, around } = registered(call, id, root, env);
   const run = runOf(call, owner, around);
-  if (call.moment === "start") return begin(run.owner, root, env);
-  await using holdfast = await openIn(workspace, { owner: run.owner, heart: "loop" });
+  const onMade = (made: string): void => void notes.push(`made a workspace in ${made}, because there was none`);
+  await using holdfast = await openIn(workspace, { owner: run.owner, heart: "loop", onMade });
   const folder = tokenFolderOf(workspace, env);
   const locks = new RunLocks({ holdfast, folder, run, pid, ttl: options.ttl, wait: options.wait });
-  if (asked !== null) {
-    if (asked.wholeTree) await locks.holdNothingElse(WHOLE);
-    // mutant: hook-contention: locks.hold(asked.keys); → locks.hold(asked.keys).catch(() => undefined);
-    if (asked.keys.length > 0) await locks.hold(asked.keys);
+  for (const tree of demand?.trees ?? []) await locks.holdNothingElse(tree);
+  const keys = demand?.keys ?? [];
+  // mutant: hook-contention: await locks.hold(keys) → await locks.hold(keys).catch(() => null)
+  const undo = keys.length > 0 ? await locks.hold(keys) : null;
+  try {
+    await carryOut(rest, course);
+  } catch (error) {
+    // mutant: hook-all-or-none: await undo?.(); →
+    await undo?.();
+    throw error;
   }
   if (call.moment === "before" || call.moment === "after") await locks.renew();
   else await locks.release();
-  if (call.moment === "end" && root !== null) forgetRun(root, id);
+}
+
+/** Flags and the environment speak for the agent's own workspace; another one is opened as its record says. */
+function otherStep(demand: Demand, own: string | null, acting: string, env: NodeJS.ProcessEnv): readonly Step[] {
+  if (demand.root === own) return [];
+  const { HOLDFAST_ROOT: _root, HOLDFAST_STORE: _store, ...rest } = env;
+  const workspace = findWorkspace({ root: demand.root, acting }, { cwd: demand.root, env: rest });
+  return [{ workspace, root: demand.root, demand }];
+}
+
+/** The other workspaces in which the run holds something. One that is gone has nothing left to give back. */
+function elsewhere(own: string | null, id: string, env: NodeJS.ProcessEnv): readonly Step[] {
+  const roots = own === null ? [] : (readRun(own, id)?.elsewhere ?? []);
+  return roots.flatMap((root) => (isWorkspace(root) ? otherStep({ root, keys: [], trees: [] }, own, id, env) : []));
 }
 
 function registered({ client }: HookCall, id: string, root: string | null, env: NodeJS.ProcessEnv): Registration {
@@ -107,51 +165,4 @@ function workspaceOf({ cwd }: HookCall, acting: string, options: CheckOptions): 
   const { env, root, store } = options;
   const project = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || env.CURSOR_PROJECT_DIR;
   return findWorkspace({ root, store, acting }, { cwd: project || cwd || options.cwd, env });
-}
-
-const WHOLE = parseKey(PATH_TREE);
-
-interface Demand {
-  readonly keys: readonly Key[];
-  readonly wholeTree: boolean;
-}
-
-function demandOf({ intent, cwd }: HookCall, { root }: Workspace, started: string): Demand {
-  if (intent.notForAgents !== null) throw notForAgents(`\`${intent.notForAgents}\``);
-  if (root === null)
-    throw new HoldfastError("E_CONFIG", "there is no workspace whose files could be locked", {
-      reason: "no_workspace",
-    });
-  const at = (path: string): string => resolve(cwd ?? started, path);
-  const keys = intent.files.map((file) => pathKeyInside(root, at(file))).filter((key) => key !== null);
-  for (const key of keys) if (isOurs(key)) throw notForAgents(`writing ${key.slice(WHOLE.length + 1)}`);
-  const carrier = intent.files.map(at).find((file) => carriesHooks(root, file));
-  // mutant: hook-carriers: if (carrier !== undefined) throw → if (carrier === null) throw
-  if (carrier !== undefined) throw notForAgents(`writing ${carrier}, which holds the hooks,`);
-  // mutant: hook-around-removed: (root, at(path)) && !isLink(at(path))) → (root, at(path)) && isLink(at(path)))
-  for (const path of intent.removed)
-    if (isAroundRoot(root, at(path)) && !isLink(at(path)))
-      throw notForAgents(`removing or moving ${path}, with the workspace in it,`);
-  // mutant: hook-pattern-above: const isAnywhere = intent.somewhereIn.some( → const isAnywhere = [].some(
-  const isAnywhere = intent.somewhereIn.some((folder) => isAroundRoot(root, at(folder)));
-  return {
-    keys: keys.filter((key) => key !== WHOLE),
-    wholeTree: intent.wholeTree !== null || isAnywhere || keys.includes(WHOLE),
-  };
-}
-
-/** Only the link would go. */
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-}
-
-/** Locks and policy are not an agent's to change by hand. */
-function isOurs(key: Key): boolean {
-  return isWithin(key, `${WHOLE}/${HOME}`) || key === `${WHOLE}/${CONFIG_FILE}`;
-}
-
-function notForAgents(what: string): HoldfastError {
-  return new HoldfastError("E_FORBIDDEN", `${what} is not for agents: it changes locks or policy`, {
-    next: ["Ask a person to do it."],
-  });
 }

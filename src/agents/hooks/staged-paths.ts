@@ -13,10 +13,9 @@ import { tokensOf } from "../../client/workspace/token-files.js";
 import type { TokenFolder } from "../../client/workspace/token-folder.js";
 import { contentionReport } from "../../lock/contention.js";
 import type { Grant } from "../../lock/grant.js";
-import { isWithin, type Key, parseKey } from "../../lock/key.js";
+import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
-import { PATH_TREE } from "../../lock/reserved-kinds.js";
 import type { Instant } from "../../lock/time.js";
 import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isOtherStart } from "../../platform/machine.js";
@@ -38,7 +37,7 @@ export async function assertNobodyElseHolds(
   keys: readonly Key[],
   folder: TokenFolder,
 ): Promise<void> {
-  const others = (await heldPaths(holdfast)).filter((grant) => !isOwn(grant, holdfast, folder));
+  const others = (await heldPaths(holdfast, keys)).filter((grant) => !isOwn(grant, holdfast, folder));
   for (const key of keys) {
     const inTheWay = others.filter(({ resource }) => isWithin(key, resource) || isWithin(resource, key));
     // mutant: hook-git: if (inTheWay.length === 0) continue; → if (inTheWay.length >= 0) continue;
@@ -51,13 +50,15 @@ export async function assertNobodyElseHolds(
   }
 }
 
-async function heldPaths(holdfast: Holdfast): Promise<Grant[]> {
+/** Lists what is held in the trees of these keys: files of other worktrees have trees of their own. */
+async function heldPaths(holdfast: Holdfast, keys: readonly Key[]): Promise<Grant[]> {
   const { pages, clock } = kernelOf(holdfast);
   const found: Grant[] = [];
-  for await (const page of pages(parseKey(PATH_TREE))) {
-    const now = clock();
-    found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant, now)));
-  }
+  for (const tree of new Set(keys.map(treeOf)))
+    for await (const page of pages(tree)) {
+      const now = clock();
+      found.push(...page.filter((grant) => grant.mode !== "read" && !isExpired(grant, now) && !isDead(grant, now)));
+    }
   return found;
 }
 

@@ -76,6 +76,7 @@ export function registerRun(seen: SeenRun): Registration {
     registered_at: before?.registered_at ?? now.toISOString(),
     ...found,
     around: around.map((each) => each.id),
+    elsewhere: before?.elsewhere ?? [],
   });
   if (before !== null && JSON.stringify(before) === JSON.stringify(run)) noteSeen(root, id, now);
   else keep(root, run);

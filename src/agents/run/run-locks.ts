@@ -21,6 +21,7 @@ import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { type Kernel, kernelOf } from "../../client/kernel.js";
+import type { Lease } from "../../client/lease/lease.js";
 import { type AcquireOptions, parseWait } from "../../client/options.js";
 import { acquireDetached } from "../../client/workspace/detached-grants.js";
 import { isLentKey, lentKey } from "../../client/workspace/lent-key.js";
@@ -38,12 +39,18 @@ import type { Grant } from "../../lock/grant.js";
 import { isWithin, type Key, MAX_KEYS, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
+import { isFileKey } from "../../lock/reserved-kinds.js";
 import { remainingMs } from "../../lock/time.js";
 import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isServerOf } from "../hooks/own-server.js";
 import { FILES, giveBack } from "./lending.js";
 import { isSubAgent, type Run } from "./run.js";
 import { unlessChanged } from "./wait-unless-changed.js";
+
+/** Gives back what one request acquired. What a run held before stays. */
+export type Undo = () => Promise<void>;
+
+const nothingToUndo: Undo = async () => undefined;
 
 export interface RunPlace {
   /** Opened in the run's name. */
@@ -78,14 +85,17 @@ export class RunLocks {
     return kernelOf(this.#place.holdfast);
   }
 
-  /** `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention report when somebody else has one of them. */
-  async hold(keys: readonly Key[]): Promise<void> {
+  /**
+   * Returns a function that gives back what was acquired. Throws `E_LOCK_CONFLICT` or `E_LOCK_TIMEOUT` with the contention
+   * report when another owner has one of them.
+   */
+  async hold(keys: readonly Key[]): Promise<Undo> {
     const wanted = withoutCovered(keys);
     const until = performance.now() + parseWait(this.#place.wait ?? 0);
     for (let looks = LOOKS; looks > 0; ) {
       const found = await this.#whatIsMissing(wanted);
       const { missing, presenting } = found;
-      if (missing.length === 0) return;
+      if (missing.length === 0) return nothingToUndo;
       if (missing.length > MAX_KEYS) throw tooMany(missing.length);
       const request = { presenting, wait: leftUntil(until), metadata: { hook: this.#place.run.owner } };
       try {
@@ -96,13 +106,18 @@ export class RunLocks {
         );
         if (lease === null) continue; // That took time, of which there is only so much.
         // mutant: hook-lent-late: if (!missing.some(isLentKey)) return; → return;
-        if (!missing.some(isLentKey)) return;
+        if (!missing.some(isLentKey)) return () => this.#undo(lease);
       } catch (error) {
         if (looks === 1 || !(await this.#mayHaveChanged(error))) throw error;
       }
       looks -= 1;
     }
     throw this.#conflict(keys[0] ?? FILES, []);
+  }
+
+  async #undo(lease: Lease): Promise<void> {
+    await lease.release().catch(() => undefined);
+    this.#files.forget(lease.keys, lease.token);
   }
 
   /**
@@ -219,7 +234,7 @@ export class RunLocks {
 
   /** Who writes this file right now under what the owner has lent. */
   async #borrowers(owner: string, key: Key, known: readonly string[] = []): Promise<readonly Grant[]> {
-    if (!isWithin(key, FILES)) return [];
+    if (!isFileKey(key)) return [];
     const { grants } = await this.#kernel.inspect(lentKey(owner, key), known);
     return grants.filter((grant) => this.#isLive(grant));
   }
@@ -295,7 +310,7 @@ function leftUntil(ms: number): number {
 }
 
 function isOfFiles({ resource }: FoundToken): boolean {
-  return isWithin(resource, FILES) || isLentKey(resource);
+  return isFileKey(resource) || isLentKey(resource);
 }
 
 function tooMany(count: number): HoldfastError {

@@ -48,6 +48,8 @@ export interface FoundWorkspace<F extends object = object> {
   readonly root: string | null;
   /** False for a folder that becomes a workspace with its first lock. */
   readonly isThere: boolean;
+  /** Whether a folder that is not a workspace yet lies in a repository, or was named as the root. */
+  readonly isInRepository: boolean;
   /** Null until the first opener has recorded its store. */
   readonly record: WorkspaceRecord | null;
   /** The linked worktree that the caller works in. */
@@ -115,6 +117,7 @@ export function storeAlone(store: string, owner: string): FoundWorkspace {
   return {
     root: null,
     isThere: false,
+    isInRepository: false,
     record: null,
     worktree: null,
     store,
@@ -155,7 +158,9 @@ function settingsOf(said: object, env: NodeJS.ProcessEnv, config: object) {
   return { values, sources };
 }
 
-type PlaceFound = Pick<FoundWorkspace, "root" | "isThere" | "worktree"> & { readonly source: Source | null };
+type PlaceFound = Pick<FoundWorkspace, "root" | "isThere" | "isInRepository" | "worktree"> & {
+  readonly source: Source | null;
+};
 
 function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { cwd, env, init }: Place): PlaceFound {
   const around = notEmpty(env.HOLDFAST_ROOT);
@@ -164,8 +169,8 @@ function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { 
   const { root, isThere, isInRepository, worktree } = searchWorkspace(realFolder(cwd) ?? cwd);
   const isStoreNamed = saidStore !== undefined || (notEmpty(env.HOLDFAST_STORE) !== undefined && !isInRepository);
   if (!isThere && isStoreNamed && init === undefined)
-    return { root: null, isThere: false, worktree: null, source: null };
-  return { root, isThere, worktree, source: isThere ? "found" : "default" };
+    return { root: null, isThere: false, isInRepository, worktree: null, source: null };
+  return { root, isThere, isInRepository, worktree, source: isThere ? "found" : "default" };
 }
 
 /** Resolves a root that was named. A folder of a linked worktree stands for the folder of the main one. */
@@ -174,10 +179,11 @@ function namedPlace(named: string, source: "argument" | "environment", isNested:
   if (folder === null) throw noSuchRoot(named, source);
   const { at: root, worktrees } = mainFolderOf(folder);
   const worktree = worktrees[0] ?? null;
-  if (isWorkspace(root)) return { root, isThere: true, worktree, source };
+  const found = { isInRepository: true, worktree, source };
+  if (isWorkspace(root)) return { ...found, root, isThere: true };
   const around = workspaceAround(root);
-  if (around === null || (isNested && worktree === null)) return { root, isThere: false, worktree, source };
-  if (worktree !== null) return { root: around, isThere: true, worktree, source };
+  if (around === null || (isNested && worktree === null)) return { ...found, root, isThere: false };
+  if (worktree !== null) return { ...found, root: around, isThere: true };
   throw nested(root, around);
 }
 

@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from "../../base/errors.js";
 import { type Key, treeOf } from "../../lock/key.js";
-import { DELIVERABLE, isPathTree, PATH_TREE, WORKTREE } from "../../lock/reserved-kinds.js";
+import { DELIVERABLE, isFileKey, PATH_TREE, WORKTREE } from "../../lock/reserved-kinds.js";
 import { assertKeyOfFile } from "../path-key.js";
 import type { Files } from "./open-store.js";
 
@@ -13,11 +13,11 @@ export function assertOwnFile(files: Files, key: Key): void {
   if (files.kind === "none") return;
   if (files.kind === "foreign") {
     if (namesFiles(key)) throw notOfThisStore(files.root, files.where, key);
-  } else if (key.startsWith(PATH_TREE) && treeOf(key) === PATH_TREE) assertKeyOfFile(files.root, key);
+  } else if (isFileKey(key) && treeOf(key) === PATH_TREE) assertKeyOfFile(files.root, key);
 }
 
 function namesFiles(key: Key): boolean {
-  return isPathTree(treeOf(key)) || key.startsWith(WORKTREE) || key.startsWith(DELIVERABLE);
+  return isFileKey(key) || key.startsWith(WORKTREE) || key.startsWith(DELIVERABLE);
 }
 
 function notOfThisStore(root: string, where: string, key: Key): HoldfastError {

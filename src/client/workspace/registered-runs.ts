@@ -50,6 +50,8 @@ export interface RegisteredRun {
   readonly inherited_token: string | null;
   /** Ids of the runs that this one was started in, the nearest first. */
   readonly around: readonly string[];
+  /** Roots of other workspaces in which the run acquired something. */
+  readonly elsewhere: readonly string[];
 }
 
 const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
@@ -104,6 +106,13 @@ export function noteSeen(root: string, id: string, now: Date): void {
   }
 }
 
+/** Notes the other workspaces in which the run acquired something: its end gives that back. */
+export function noteElsewhere(root: string, id: string, others: readonly string[]): void {
+  const run = others.length === 0 ? null : readRun(root, id);
+  if (run === null || others.every((other) => run.elsewhere.includes(other))) return;
+  writeRun(root, { ...run, elsewhere: [...new Set([...run.elsewhere, ...others])] });
+}
+
 export function forgetRun(root: string, id: string): void {
   removeQuietly(join(runFolder(root), fileOf(id)));
 }
@@ -131,8 +140,9 @@ function ageOf(path: string): number {
 function readRecord(path: string): RegisteredRun | null {
   const found = readOwnFile(path);
   if (!isObject(found)) return null;
-  const { schema_version, id, owner, around } = found as Partial<RegisteredRun>;
-  const isRun = typeof id === "string" && typeof owner === "string" && Array.isArray(around);
+  const { schema_version, id, owner, around, elsewhere } = found as Partial<RegisteredRun>;
+  const isRun =
+    typeof id === "string" && typeof owner === "string" && Array.isArray(around) && Array.isArray(elsewhere);
   return schema_version === RUN_SCHEMA && isRun ? (found as RegisteredRun) : null;
 }
 

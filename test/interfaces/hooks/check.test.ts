@@ -320,7 +320,7 @@ describe("HOOK-1: a run that gives back what it lends, while a sub-agent takes i
   it("the sub-agent that comes while it is given back is refused", () =>
     inTheMidst(async (main, sub) => {
       const reattach = main.holdfast.reattach.bind(main.holdfast);
-      let taking: Promise<void> | null = null;
+      let taking: Promise<unknown> | null = null;
       vi.spyOn(main.holdfast, "reattach").mockImplementationOnce(async (...asked) => {
         taking = new RunLocks(sub).hold([key]);
         await taking.catch(() => undefined);

@@ -12,9 +12,25 @@ function subcommand(texts: readonly string[]): { readonly verb: string; readonly
 
 /** Files named by `git rm`, `git mv`, `git restore` and `git checkout … -- FILES`, from where `-C DIR` leads. */
 export function restoredByGit(words: readonly Word[]): readonly Word[] {
-  const before = words.slice(0, subcommand(words.map(({ text }) => text)).behind);
-  const folders = before.filter((_, at) => before[at - 1]?.text === "-C");
-  return folders.reduceRight((named, folder) => named.map((word) => below(folder, word)), namedToGit(words));
+  return foldersOfGit(words).reduceRight(
+    (named, folder) => named.map((word) => below(folder, word)),
+    namedToGit(words),
+  );
+}
+
+/** Returns the folders that `-C` leads to, one from the other. */
+export function foldersOfGit(words: readonly Word[]): readonly Word[] {
+  const before = optionsOfGit(words);
+  return before.filter((_, at) => before[at - 1]?.text === "-C");
+}
+
+/** Whether the command names its working tree apart from the folder that it runs in. */
+export function hasTreeApart(words: readonly Word[]): boolean {
+  return optionsOfGit(words).some(({ text }) => /^--(git-dir|work-tree)\b/.test(text));
+}
+
+function optionsOfGit(words: readonly Word[]): readonly Word[] {
+  return words.slice(0, subcommand(words.map(({ text }) => text)).behind);
 }
 
 function namedToGit(words: readonly Word[]): readonly Word[] {

@@ -6,9 +6,9 @@
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import type { Intent } from "../call.js";
+import type { Intent, WholeTree } from "../call.js";
 import { takenAwayBy, writtenBy } from "./file-commands.js";
-import { isOverTheWholeTree } from "./git-commands.js";
+import { foldersOfGit, hasTreeApart, isOverTheWholeTree } from "./git-commands.js";
 import { isForPeople } from "./holdfast-commands.js";
 import { withoutPrefixes } from "./prefixes.js";
 import { takenAwayWhole, writtenBelow } from "./tree-commands.js";
@@ -23,7 +23,7 @@ const DEEPEST = 4;
 /** `cwd` is null when nobody can tell. */
 export function shellIntent(line: string, cwd: string | null, depth = 0): Intent {
   const [files, somewhereIn, removed] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  let wholeTree: string | null = null;
+  const wholeTrees: WholeTree[] = [];
   let notForAgents: string | null = null;
   /** By how many subshells deep. */
   const folders: (string | null)[] = [cwd];
@@ -55,14 +55,17 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
       for (const file of told.files) files.add(file);
       for (const folder of told.somewhereIn) somewhereIn.add(folder);
       for (const path of told.removed) removed.add(path);
-      wholeTree ??= told.wholeTree;
+      wholeTrees.push(...told.wholeTrees);
       notForAgents ??= told.notForAgents;
     }
     const texts = operands.map(({ text }) => text);
-    if (name === "git" && isOverTheWholeTree(texts)) wholeTree ??= `git ${texts.join(" ")}`;
+    if (name === "git" && isOverTheWholeTree(texts)) {
+      const leads = hasTreeApart(operands) ? null : foldersOfGit(operands).reduce(movedTo, folder);
+      wholeTrees.push({ command: `git ${texts.join(" ")}`, folder: leads });
+    }
     if (isForPeople(name, texts)) notForAgents ??= words.map(({ text }) => text).join(" ");
   }
-  return { files: [...files], somewhereIn: [...somewhereIn], removed: [...removed], wholeTree, notForAgents };
+  return { files: [...files], somewhereIn: [...somewhereIn], removed: [...removed], wholeTrees, notForAgents };
 }
 
 function innerLine(name: string, operands: readonly Word[]): string | null {

@@ -8,8 +8,8 @@ import type { Lease } from "../../../client/lease/lease.js";
 import { tokenFolderOf } from "../../../client/workspace/find-workspace.js";
 import { lentKey } from "../../../client/workspace/lent-key.js";
 import { actsForRun, heldTokens } from "../../../client/workspace/run-tokens.js";
-import { isWithin, parseKey } from "../../../lock/key.js";
-import { PATH_TREE } from "../../../lock/reserved-kinds.js";
+import { parseKey } from "../../../lock/key.js";
+import { isFileKey } from "../../../lock/reserved-kinds.js";
 import type { Outcome } from "../command.js";
 import { type GrantContext, grantsOf, grantsOutcome, inOrderOf, type Taken, takeUpAll } from "./detached-grants.js";
 
@@ -17,7 +17,7 @@ export async function releaseLocks(context: GrantContext): Promise<Outcome> {
   const { KEY: keys } = context.args;
   const taken = await takeUpAll(context);
   const grants = grantsOf(taken.found);
-  const files = keys.filter((key) => isWithin(key, PATH_TREE));
+  const files = keys.filter(isFileKey);
   if (files.length > 0 && actsForRun(taken.holdfast, context.workspace())) await releaseOfRun(context, taken, files);
   else await release(taken);
   const released = inOrderOf(keys, grants);

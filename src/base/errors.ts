@@ -177,7 +177,8 @@ export const ERRORS = {
     },
   },
   E_STORE_CORRUPT: {
-    meaning: "The store's own data does not make sense.",
+    meaning:
+      "The store's own data does not make sense, or the store itself is lost: deleted, moved, emptied or replaced.",
     retryable: false,
     exit: 65,
     next: "Verify the audit chain and restore from a copy if needed; nothing was changed.",

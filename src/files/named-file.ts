@@ -34,7 +34,7 @@ export class NamedFile {
     const named = fileAt(this.path);
     if (named === undefined) return "missing";
     const { ino, dev, birthtimeMs } = this.#stat;
-    // mutant: named-file-replaced: named.ino !== ino || named.dev !== dev || → named.ino < 0 ||
+    // mutant: named-file-replaced: named.ino !== ino || named.dev !== dev || named.birthtimeMs !== birthtimeMs → named.ino + ino + dev + birthtimeMs < 0
     if (named.ino !== ino || named.dev !== dev || named.birthtimeMs !== birthtimeMs) return "replaced";
     // mutant: named-file-emptied: return named.size < this.#leastBytes ? "emptied" : null; → return null;
     return named.size < this.#leastBytes ? "emptied" : null;

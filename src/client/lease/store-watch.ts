@@ -48,7 +48,7 @@ export class StoreWatch {
     try {
       this.#assertInPlace();
     } catch (error) {
-      // mutant: store-watch: if (isLostStore(error)) for → if (error === null) for
+      // mutant: store-watch: if (isLostStore(error)) for → if (isLostStore(error) && this.#timer === undefined) for
       if (isLostStore(error)) for (const held of [...this.#held]) held.onStoreLost(error);
       // Not to be able to look proves nothing: the renewals decide.
     }

@@ -41,15 +41,15 @@ export function assertNeverUsed(path: string): void {
     throw lostStore(`sqlite:${path}`, "emptied");
 }
 
-/** Where there is no database, or an empty file that never was one. `setUp` makes the tables. */
-export function makeDatabase(path: string, setUp: (database: Database) => void): void {
+/** Where there is no database, or an empty file that never was one. `makeTables` records the id too. */
+export function makeDatabase(path: string, makeTables: (database: Database) => void): void {
   const own = `${path}-new-${randomUUID()}`;
   sweep(path);
   for (const end of ["-wal", "-shm", "-journal"]) removeFile(`${path}${end}`);
   try {
     const database = new Database(":memory:", { creates: true });
     try {
-      setUp(database);
+      makeTables(database);
       database.prepare("VACUUM INTO ?").get(own);
     } finally {
       database.close();

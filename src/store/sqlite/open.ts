@@ -63,13 +63,13 @@ export async function openSqliteStore(
     let facts = opened === null ? null : factsHere(opened.database, stated, clock(), migrations);
     if (opened === null || facts === null) {
       await enterAll([turnstile], path);
-      const prepare = (database: Database): StoreFacts => setUp(database, stated, clock(), migrations);
       if (stateOf(path) !== "there") {
         if (expectedId !== undefined) assertExpected(path, expectedId);
-        makeDatabase(path, prepare);
+        makeDatabase(path, (database) => migrate(database, stated, migrations));
       }
       opened ??= openHere(path, isMeant);
-      facts = prepare(opened.database);
+      // What this writes begins the WAL, so that the first lock does not have to.
+      facts = setUp(opened.database, stated, clock(), migrations);
       turnstile.leave();
     }
     const { database, presence } = opened;

@@ -2,6 +2,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -218,6 +219,30 @@ describe("a database", () => {
     const second = await open(`sqlite:${path()}`);
     expect(second.id).not.toBe(first.id);
     expect(await second.reader.list({ prefix: null, after: null, limit: 10 })).toEqual([]);
+  });
+
+  it.each([
+    ["a turnstile", ["holdfast.db-turn"]],
+    ["proofs of life of a store that was removed", ["alive"]],
+    [
+      "a part of a database under a private name",
+      ["holdfast.db-turn", "holdfast.db-new-1", "holdfast.db-new-1-journal"],
+    ],
+  ])("is begun by the next process where a crash of the first left %s", async (_, left) => {
+    for (const name of left)
+      if (name === "alive") mkdirSync(join(dir, name));
+      else writeFileSync(join(dir, name), name.endsWith("turn") ? "" : "a part");
+    const store = await open(`sqlite:${path()}`);
+    await acquire(store, "tree");
+    expect(readdirSync(dir).filter((name) => name.includes("-new-"))).toEqual([]);
+  });
+
+  it("that was linked, and not yet unlinked from its private name, is whole", async () => {
+    const id = await closed(`sqlite:${path()}`);
+    linkSync(path(), `${path()}-new-1`);
+    const [one, other] = [await open(`sqlite:${path()}`), await open(`sqlite:${path()}`, id)];
+    await acquire(one, "tree");
+    expect(await other.reader.list({ prefix: null, after: null, limit: 10 })).toHaveLength(1);
   });
 
   it("is made whole by one of many that open it, with a name that needs escapes", async () => {

@@ -134,16 +134,7 @@ export class SqliteLedger implements Ledger {
     this.#isClosed = true;
     this.#turnstile.close();
     this.#wal.close();
-    this.#database.close(this.#isInPlace());
-  }
-
-  #isInPlace(): boolean {
-    try {
-      this.#presence.assert();
-      return true;
-    } catch {
-      return false;
-    }
+    this.#database.close();
   }
 }
 

@@ -110,7 +110,7 @@ describe.each(KINDS)("the id of a $kind store", ({ urlIn, mark }) => {
     expect(existsSync(join(home(), mark))).toBe(false);
   });
 
-  // kills: named-file-emptied, sqlite-emptied, sqlite-emptied-closed
+  // kills: named-file-emptied, sqlite-emptied
   it("emptied in place is not set up anew, beside its holders and after them", async () => {
     const store = await open(url());
     store.prove("nonce", {});

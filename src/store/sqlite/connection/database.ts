@@ -210,13 +210,11 @@ export class Database {
 
   /**
    * The driver keeps a connection until its statements are collected as garbage, and so nobody would be the last one, who
-   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy. A file that was
-   * emptied is left as it is: with parts of the WAL in it, it would pass for a database.
+   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy.
    */
-  close(isInPlace = true): void {
+  close(): void {
     try {
-      // mutant: sqlite-emptied-closed: if (isInPlace) this.exec → this.exec
-      if (isInPlace) this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // The WAL stays, and is as good.
     }

@@ -57,7 +57,7 @@ export async function openSqliteStore(
   let opened: Opened | null = null;
   let turnstile: Guard | null = null;
   try {
-    // mutant: open-in-turn: isInUse(path) ? openHere(path, isMeant) : null → null
+    // mutant: open-in-turn: isInUse(path) ? openHere → isInUse("") ? openHere
     opened = isInUse(path) ? openHere(path, isMeant) : null;
     turnstile = openTurnstile(`${path}-turn`);
     let facts = opened === null ? null : factsHere(opened.database, stated, clock(), migrations);

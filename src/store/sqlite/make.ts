@@ -36,8 +36,8 @@ export function stateOf(path: string): FileState {
 /** The error of a lost store, where an empty file was a database. Call it before there is a turnstile. */
 export function assertNeverUsed(path: string): void {
   const isThere = (companion: string): boolean => stateOf(companion) !== "missing";
-  // mutant: sqlite-emptied: if (isThere(`${path}-wal`) || → if (
   if (isThere(`${path}-wal`) || (isThere(`${path}-turn`) && isThere(join(dirname(path), "alive"))))
+    // mutant: sqlite-emptied: throw lostStore( → if (path === "") throw lostStore(
     throw lostStore(`sqlite:${path}`, "emptied");
 }
 

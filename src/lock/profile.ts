@@ -63,7 +63,7 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   const needsLife = grant.profile === "default" || grant.profile === "strict" || inherited;
   const life = needsLife || expired ? witness.life(grant) : "unknown";
   // mutant: run-inherited-counts: if (life === "alive" && (inherited || isOfOtherClock(grant, now))) return null; → if (life === "alive" && isOfOtherClock(grant, now)) return null;
-  // mutant: other-clock-and-alive: || isOfOtherClock(grant, now))) return null; → )) return null;
+  // mutant: other-clock-and-alive: || isOfOtherClock(grant, now))) → || (isOfOtherClock(grant, now) && inherited)))
   if (life === "alive" && (inherited || isOfOtherClock(grant, now))) return null;
 
   const because = (reason: RecoveryReason): Recovery => ({

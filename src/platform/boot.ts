@@ -18,7 +18,7 @@ const NO_SHIFT: ClockShift = { monotonicMs: 0, boottimeMs: 0 };
 
 /** The boot id of the kernel; empty when it, or the clock that it stands for, is unknown. */
 export function bootIdUnder(shift: ClockShift | null): string {
-  // mutant: clock-unknown: return shift === null ? "" : readBootId(); → return readBootId();
+  // mutant: clock-unknown: return shift === null ? "" : readBootId(); → return shift === null ? readBootId() : readBootId();
   return shift === null ? "" : readBootId();
 }
 
@@ -28,7 +28,7 @@ function readBootId(): string {
   if (process.platform === "darwin") return (runTool("sysctl", ["-n", "kern.bootsessionuuid"]) ?? "").trim();
   try {
     // A container manager that puts a file of its own there says nothing about the kernel.
-    // mutant: boot-id-mounted-over: if (statSync(BOOT_ID).dev !== statSync("/proc/self/stat").dev) return ""; →
+    // mutant: boot-id-mounted-over: if (statSync(BOOT_ID).dev !== statSync("/proc/self/stat").dev) return ""; → if (statSync(BOOT_ID).dev < 0) return "";
     if (statSync(BOOT_ID).dev !== statSync("/proc/self/stat").dev) return "";
     return readFileSync(BOOT_ID, "utf8").trim();
   } catch {

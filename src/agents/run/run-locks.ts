@@ -248,7 +248,7 @@ export class RunLocks {
   #isLive(grant: Grant): boolean {
     const now = this.#kernel.clock();
     if (isExpired(grant, now)) return false;
-    // mutant: hook-dead-process: return lifeByPid(grant, grant.renewedAt, now) !== "dead"; → return true;
+    // mutant: hook-dead-process: return lifeByPid(grant, grant.renewedAt, now) !== "dead"; → return lifeByPid(grant, grant.renewedAt, now) !== undefined;
     return lifeByPid(grant, grant.renewedAt, now) !== "dead";
   }
 

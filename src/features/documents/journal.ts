@@ -45,7 +45,7 @@ const THIS_PROCESS = `process ${randomUUID()}`;
 
 /** Where the boot is unknown, a mark counts for the process that wrote it: a restart may have come before any other. */
 function markedAs(bootId: string): string {
-  // mutant: documents-unknown-boot: bootId === "" ? THIS_PROCESS : bootId → bootId
+  // mutant: documents-unknown-boot: bootId === "" ? THIS_PROCESS : bootId → bootId === THIS_PROCESS ? "" : bootId
   return bootId === "" ? THIS_PROCESS : bootId;
 }
 

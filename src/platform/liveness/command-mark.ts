@@ -52,13 +52,13 @@ export function lifeOfCommand(path: string): Life {
   if (text === null) return "unknown";
   const mark = parseMark(text);
   if (mark === null) return "dead";
-  // mutant: command-before-restart: if (isOtherBoot({ bootId: mark.boot_id }, thisMachine())) return "dead"; →
+  // mutant: command-before-restart: if (isOtherBoot({ bootId: mark.boot_id }, thisMachine())) return "dead"; → if (isOtherBoot({ bootId: "" }, thisMachine())) return "dead";
   if (isOtherBoot({ bootId: mark.boot_id }, thisMachine())) return "dead";
   // mutant: command-elsewhere: pidNamespace()) return "unknown"; → pidNamespace()) return "dead";
   if (mark.pid_namespace !== pidNamespace()) return "unknown";
   const row = processAt(mark.pid);
   if (row === null && exists(mark.pid)) return "unknown";
-  // mutant: command-start-grain: isOtherStart(startOf(row.startedAt), startOf(mark.started_at)) → row.startedAt !== mark.started_at
+  // mutant: command-start-grain: isOtherStart(startOf(row.startedAt), startOf(mark.started_at)) → isOtherStart(startOf(row.startedAt * 2), startOf(mark.started_at * 2))
   if (row !== null && isOtherStart(startOf(row.startedAt), startOf(mark.started_at))) return "dead";
   // mutant: run-command-mark: (row !== null && !row.isZombie) return "alive"; → (row !== null) return "dead";
   if (row !== null && !row.isZombie) return "alive";

@@ -38,13 +38,13 @@ export function lifeBehind(
     case "file": {
       const state = probe(nonce, proof);
       if (state === "gone") return isBeforeRestart(seenAt, here) ? "dead" : "unknown";
-      // mutant: lock-of-another-kernel: state === "dead" && isElsewhere(seenAt, here) → state === "alive" && !isElsewhere(seenAt, seenAt)
+      // mutant: lock-of-another-kernel: state === "dead" && isElsewhere(seenAt, here) → state === "dead" && isElsewhere(here, here)
       return state === "dead" && isElsewhere(seenAt, here) ? "unknown" : state;
     }
     case "pid": {
       const { bootId } = proof;
       if (isBeforeRestart({ ...seenAt, bootId }, here)) return "dead";
-      // mutant: pid-of-another-boot: isSameBoot(proof, here) ? → here ?
+      // mutant: pid-of-another-boot: isSameBoot(proof, here) ? → isSameBoot(here, here) ?
       return isSameBoot(proof, here) ? lifeOfProcess(proof) : "unknown";
     }
   }

@@ -5,6 +5,7 @@ import { chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
+import { thisMachine } from "../../../src/platform/machine.js";
 import { Agent, deliverable, newFolder, readLock, readLog } from "../../fixtures/deliverable/deliverable.fixture.js";
 import { raceToLock, raceToRecover } from "../../fixtures/deliverable/races.fixture.js";
 
@@ -78,8 +79,8 @@ describe("death", () => {
   it("STALE-8: what was bound to a process before the machine restarted is over", async () => {
     const folder = newFolder();
     await deliverable(folder).lock({ pid: process.pid });
-    const bound = { ...readLock(folder), boot_id: "another-boot" };
-    writeFileSync(join(folder, "_LOCK.json"), JSON.stringify(bound));
+    const bound = JSON.stringify(readLock(folder)).replaceAll(thisMachine().bootId, "another-boot");
+    writeFileSync(join(folder, "_LOCK.json"), bound);
     expect(await deliverable(folder).recover()).toMatchObject({ recovery_reason: "pid_dead" });
   });
 });

@@ -58,7 +58,7 @@ export class Fences {
   /** A reservation that was rolled back is above the one on record. */
   #isOfThisBoot({ boot, reserved }: Tree, name: Key, now: Instant): boolean {
     if (now.bootId !== "") return boot === this.#boots.numberOf(now);
-    // mutant: sqlite-unknown-boot-fence: (this.#reserved.get(name) ?? Number.POSITIVE_INFINITY) → 0
+    // mutant: sqlite-unknown-boot-fence: ?? Number.POSITIVE_INFINITY → ?? 0
     return (this.#reserved.get(name) ?? Number.POSITIVE_INFINITY) <= reserved;
   }
 }

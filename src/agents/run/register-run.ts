@@ -81,6 +81,7 @@ export function registerRun(seen: SeenRun): Registration {
   if (before !== null && JSON.stringify(before) === JSON.stringify(run)) noteSeen(root, id, now);
   else keep(root, run);
   const name = owner === id ? id : stillOurs(root, run);
+  // mutant: hook-process: pid: run.process?.pid ?? null, → pid: null,
   return { owner: name, pid: run.process?.pid ?? null, around: lendersOf(run, around) };
 }
 

@@ -254,7 +254,7 @@ describe("inside a run, the name of another owner", () => {
       (entry: Json) => entry.details.claimed !== undefined,
     ).length;
 
-  // kills: person-inside-a-run, other-run-inside-a-run, claim-on-record, token-of-another-run
+  // kills: person-inside-a-run, other-run-inside-a-run, claim-on-record, token-of-another-run, run-of-the-dead
   it("is refused and on record: of a person, of another living run, and their tokens", async () => {
     const [one, other] = [agent("claims", { client: "codex" }), agent("victim", { client: "codex" })];
     await Promise.all([one.start(), other.start()]);
@@ -279,7 +279,7 @@ describe("inside a run, the name of another owner", () => {
     expect((await one.shell("holdfast --owner agent:suite lock acquire suite")).exit).toBe(0);
     expect((await one.shell("holdfast --owner agent:codex-claims lock acquire own")).exit).toBe(0);
     expect((await scene.json(["lock", "release", "persons", "--owner", "user:ada"])).exit).toBe(0);
-    await other.end();
+    await other.kill();
     expect((await one.shell("holdfast --owner agent:codex-victim lock acquire free-name")).exit).toBe(0);
   });
 

@@ -14,12 +14,13 @@
  */
 import { asRunProcess, isSameProcess, runsAbove, runsNamedIn } from "../../client/workspace/find-run.js";
 import {
-  livingRuns,
+  isLiving,
   newRecord,
   noteSeen,
   type RegisteredRun,
   type RunProcess,
   readRun,
+  registeredRuns,
   writeRun,
 } from "../../client/workspace/registered-runs.js";
 import { isOfRun } from "../../client/workspace/run-name.js";
@@ -63,12 +64,12 @@ export function isRunName(owner: string): boolean {
 export function registerRun(seen: SeenRun): Registration {
   const { id, root, env, now } = seen;
   const before = readRun(root, id);
-  const living = livingRuns(root).filter((run) => run.id !== id);
+  const others = registeredRuns(root).filter((run) => run.id !== id);
   const chain = ancestorsOfThis();
   const inherited = { inherited_owner: env.HOLDFAST_OWNER || null, inherited_token: tokenHash(env) };
   const found = { ...findProcess(chain, before, seen.tool), ...inherited };
-  const around = runsAround(living, chain, found, env);
-  const owner = nameFor(id, inherited.inherited_owner, living);
+  const around = runsAround(others, chain, found, env);
+  const owner = nameFor(id, inherited.inherited_owner, others);
   const run = newRecord({
     id,
     owner,
@@ -121,7 +122,7 @@ function isHookCommand({ words }: Program): boolean {
 
 /** The runs whose process is above this one's own, and those that the environment names. */
 function runsAround(
-  living: readonly RegisteredRun[],
+  others: readonly RegisteredRun[],
   chain: readonly ProcessMark[],
   { process, candidate, inherited_owner }: FoundProcess & { readonly inherited_owner: string | null },
   env: NodeJS.ProcessEnv,
@@ -129,19 +130,20 @@ function runsAround(
   const own = process ?? candidate;
   const isOwn = (mark: ProcessMark): boolean => own !== null && isSameProcess(own, asRunProcess(mark));
   const above = chain.slice(chain.findIndex(isOwn) + 1);
-  const named = [...runsNamedIn(living, env), ...living.filter(({ id }) => id === inherited_owner)];
-  return [...new Set([...runsAbove(living, above), ...named])];
+  const told = others.filter((run) => run.id === inherited_owner && isLiving(run));
+  return [...new Set([...runsAbove(others, above), ...runsNamedIn(others, env), ...told])];
 }
 
-function nameFor(id: string, inherited: string | null, living: readonly RegisteredRun[]): string {
+function nameFor(id: string, inherited: string | null, others: readonly RegisteredRun[]): string {
   if (inherited === null || !inherited.startsWith("agent:") || isRunName(inherited)) return id;
-  return living.some((run) => isOfRun(inherited, run.owner)) ? id : inherited;
+  return others.some((run) => isOfRun(inherited, run.owner) && isLiving(run)) ? id : inherited;
 }
 
 function stillOurs(root: string, run: RegisteredRun): string {
   const earlier = (other: RegisteredRun): boolean =>
     `${other.registered_at} ${other.id}` < `${run.registered_at} ${run.id}`;
-  const taken = livingRuns(root).some((other) => other.id !== run.id && other.owner === run.owner && earlier(other));
+  const others = registeredRuns(root).filter((other) => other.id !== run.id && other.owner === run.owner);
+  const taken = others.some((other) => earlier(other) && isLiving(other));
   if (!taken) return run.owner;
   keep(root, { ...run, owner: run.id });
   return run.id;

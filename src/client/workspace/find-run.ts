@@ -11,13 +11,13 @@
  */
 import { pidNamespace, thisMachine } from "../../platform/machine.js";
 import { chainFrom, type ProcessMark } from "../../platform/process/ancestors.js";
-import { livingRuns, type RegisteredRun, type RunProcess } from "./registered-runs.js";
+import { isLiving, type RegisteredRun, type RunProcess, registeredRuns } from "./registered-runs.js";
 import { runId } from "./run-name.js";
 
 export interface RunHere {
   readonly run: RegisteredRun | null;
-  /** All runs of the workspace that may be alive. */
-  readonly living: readonly RegisteredRun[];
+  /** All runs that are registered in the workspace, dead ones included. */
+  readonly registered: readonly RegisteredRun[];
 }
 
 /** The variables in which agent tools tell their commands the session. */
@@ -31,27 +31,30 @@ const SESSION_VARIABLES: readonly (readonly [tool: string, variable: string])[] 
 /** Their processes also host the terminals of a person. */
 const EDITORS = new Set(["cursor"]);
 
-const NO_RUN: RunHere = { run: null, living: [] };
+const NO_RUN: RunHere = { run: null, registered: [] };
 
 /** `root`: the workspace, null for a store without one. */
 export function findRun(root: string | null, env: NodeJS.ProcessEnv): RunHere {
-  const living = root === null ? [] : livingRuns(root);
-  if (living.length === 0) return NO_RUN;
-  return { run: decide(living, chainFrom(process.pid), env), living };
+  const registered = root === null ? [] : registeredRuns(root);
+  if (registered.length === 0) return NO_RUN;
+  return { run: decide(registered, chainFrom(process.pid), env), registered };
 }
 
 /** Finds the runs that these processes show, the nearest first: each process that has one run, and hosts no terminals. */
-export function runsAbove(living: readonly RegisteredRun[], chain: readonly ProcessMark[]): readonly RegisteredRun[] {
+export function runsAbove(
+  registered: readonly RegisteredRun[],
+  chain: readonly ProcessMark[],
+): readonly RegisteredRun[] {
   return chain.flatMap((mark) => {
-    const run = onlyOne(living.filter((each) => isAt(each, mark)));
+    const run = onlyOne(registered.filter((each) => isAt(each, mark)));
     return run === null || EDITORS.has(run.tool) ? [] : [run];
   });
 }
 
-/** Returns the runs that variables in the environment name; of two, only the inner one when it was started in the other. */
-export function runsNamedIn(living: readonly RegisteredRun[], env: NodeJS.ProcessEnv): readonly RegisteredRun[] {
+/** Returns the living runs that variables name; of two, only the inner one when it was started in the other. */
+export function runsNamedIn(registered: readonly RegisteredRun[], env: NodeJS.ProcessEnv): readonly RegisteredRun[] {
   const ids = SESSION_VARIABLES.flatMap(([tool, name]) => (env[name] ? [runId(tool, env[name])] : []));
-  const named = living.filter((run) => ids.includes(run.id) || isToldItsName(run, env));
+  const named = registered.filter((run) => (ids.includes(run.id) || isToldItsName(run, env)) && isLiving(run));
   return named.filter((run) => !named.some((other) => other.around.includes(run.id)));
 }
 
@@ -70,19 +73,18 @@ export function isSameProcess(one: RunProcess, other: RunProcess): boolean {
 }
 
 function decide(
-  living: readonly RegisteredRun[],
+  registered: readonly RegisteredRun[],
   chain: readonly ProcessMark[],
   env: NodeJS.ProcessEnv,
 ): RegisteredRun | null {
-  const named = runsNamedIn(living, env);
-  const nearest = chain.find((mark) => living.some((run) => isAt(run, mark)));
-  // mutant: run-named-from-afar: (nearest === undefined) return onlyOne(named); → (named.length > 0) return onlyOne(named);
-  if (nearest === undefined) return onlyOne(named);
-  const there = living.filter((run) => isAt(run, nearest));
+  const nearest = chain.find((mark) => registered.some((run) => isAt(run, mark)));
+  // mutant: run-named-from-afar: (nearest === undefined) → (runsNamedIn(registered, env).length > 0)
+  if (nearest === undefined) return onlyOne(runsNamedIn(registered, env));
+  const there = registered.filter((run) => isAt(run, nearest));
   const only = onlyOne(there);
   // mutant: run-of-an-editor: && !EDITORS.has(only.tool)) return only; → ) return only;
   if (only !== null && !EDITORS.has(only.tool)) return only;
-  return onlyOne(named.filter((run) => there.includes(run)));
+  return onlyOne(runsNamedIn(there, env));
 }
 
 function isAt({ process }: RegisteredRun, mark: ProcessMark): boolean {

@@ -18,7 +18,7 @@ import { isPerson } from "../../lock/owner.js";
 import { userName } from "../../platform/machine.js";
 import { parseOwner } from "../options.js";
 import type { RunHere } from "./find-run.js";
-import type { RegisteredRun } from "./registered-runs.js";
+import { isLiving, type RegisteredRun } from "./registered-runs.js";
 import { isOfRun } from "./run-name.js";
 
 export interface OwnerSources {
@@ -78,9 +78,9 @@ function isIgnored(around: string, run: RegisteredRun | null): boolean {
   return run !== null && around !== run.owner && around === run.inherited_owner;
 }
 
-function allowed(name: string, { run, living }: RunHere, field: string): string {
+function allowed(name: string, { run, registered }: RunHere, field: string): string {
   if (run === null || isOfRun(name, run.owner)) return name;
-  const isAnothers = living.some((other) => other.id !== run.id && isOfRun(name, other.owner));
+  const isAnothers = registered.some((other) => other.id !== run.id && isOfRun(name, other.owner) && isLiving(other));
   // mutant: person-inside-a-run: (!isPerson(name) && !isAnothers) return name; → (!isAnothers) return name;
   // mutant: other-run-inside-a-run: (!isPerson(name) && !isAnothers) return name; → (!isPerson(name)) return name;
   if (!isPerson(name) && !isAnothers) return name;

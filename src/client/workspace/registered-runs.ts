@@ -64,15 +64,23 @@ export function newRecord(run: Omit<RegisteredRun, "schema_version">): Registere
   return { schema_version: RUN_SCHEMA, ...run };
 }
 
-/** Reads the runs that may be alive. One look into the folder where no run is registered. */
-export function livingRuns(root: string): readonly RegisteredRun[] {
+/** Reads the runs of the workspace; `isLiving` tells which of them count. One look into the folder where there is none. */
+export function registeredRuns(root: string): readonly RegisteredRun[] {
   const folder = runFolder(root);
   const names = namesIn(folder).filter((name) => RECORD.test(name));
   if (names.length === 0 || !isOwn(folder)) return [];
   return names.flatMap((name) => {
-    const run = readRecord(join(folder, name));
-    return run !== null && isLiving(run, join(folder, name)) ? [run] : [];
+    const path = join(folder, name);
+    const run = readRecord(path);
+    const countsFor = run?.process ? FORGOTTEN_AFTER_MS : LIVES_WITHOUT_PROCESS_MS;
+    return run !== null && ageOf(path) < countsFor ? [run] : [];
   });
+}
+
+/** False when the process of the run is dead. On systems without /proc this starts a program: ask for few. */
+export function isLiving({ process }: RegisteredRun): boolean {
+  // mutant: run-of-the-dead: lifeOfProcess(process) !== "dead" → true
+  return process === null || lifeOfProcess(process) !== "dead";
 }
 
 /** Reads the record of one run, also of one that is not alive. */
@@ -124,12 +132,6 @@ export function sweepRuns(root: string): void {
     const path = join(folder, name);
     if (OF_RUNS.test(name) && ageOf(path) > FORGOTTEN_AFTER_MS) removeQuietly(path);
   }
-}
-
-function isLiving({ process }: RegisteredRun, path: string): boolean {
-  if (process === null) return ageOf(path) < LIVES_WITHOUT_PROCESS_MS;
-  // mutant: run-of-the-dead: lifeOfProcess(process) !== "dead" → true
-  return lifeOfProcess(process) !== "dead" && ageOf(path) < FORGOTTEN_AFTER_MS;
 }
 
 function ageOf(path: string): number {

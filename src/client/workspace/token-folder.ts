@@ -74,7 +74,7 @@ function makeShared(home: string): void {
     throw error;
   }
   const { mode, uid, gid } = statSync(home);
-  chmodSync(path, mode & 0o777);
+  chmodSync(path, mode & 0o7777);
   if (process.getuid?.() === 0) chownSync(path, uid, gid);
 }
 

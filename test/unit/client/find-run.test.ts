@@ -6,9 +6,9 @@ import { asRunProcess, findRun, runsNamedIn } from "../../../src/client/workspac
 import { ownerFor } from "../../../src/client/workspace/owner.js";
 import {
   forgetRun,
-  livingRuns,
   newRecord,
   type RegisteredRun,
+  registeredRuns,
   sweepRuns,
   writeRun,
 } from "../../../src/client/workspace/registered-runs.js";
@@ -47,8 +47,8 @@ function run(id: string, more: Partial<RegisteredRun> = {}): RegisteredRun {
 
 describe("the run of a process", () => {
   it("is not looked for where no run is registered", () => {
-    expect(findRun(root, {})).toEqual({ run: null, living: [] });
-    expect(findRun(null, {})).toEqual({ run: null, living: [] });
+    expect(findRun(root, {})).toEqual({ run: null, registered: [] });
+    expect(findRun(null, {})).toEqual({ run: null, registered: [] });
     mkdirSync(runFolder(root), { recursive: true, mode: 0o700 });
     writeFileSync(join(runFolder(root), "token.json"), "{}");
     expect(findRun(root, { CODEX_THREAD_ID: "x" }).run).toBe(null);
@@ -84,9 +84,9 @@ describe("the run of a process", () => {
       utimesSync(path, then, then);
     };
     ago(23);
-    expect(livingRuns(root)).toHaveLength(1);
+    expect(registeredRuns(root)).toHaveLength(1);
     ago(25);
-    expect(livingRuns(root)).toEqual([]);
+    expect(registeredRuns(root)).toEqual([]);
     sweepRuns(root);
     ago(8 * 24);
     sweepRuns(root);
@@ -102,7 +102,7 @@ describe("the run of a process", () => {
 
 describe("the owner in force", () => {
   const mine = run("agent:codex-a", { owner: "agent:seven", inherited_owner: "agent:seven" });
-  const runs = { run: mine, living: [mine, run("agent:codex-b")] };
+  const runs = { run: mine, registered: [mine, run("agent:codex-b")] };
   const config = { owner: "service:marked" };
 
   it("comes from the argument, the environment, the run, the configuration, the user, in this order", () => {
@@ -113,7 +113,7 @@ describe("the owner in force", () => {
       source: "environment",
     });
     expect(ownerFor({ said: undefined, env: {}, config, runs })).toMatchObject({ owner: "agent:seven", source: "run" });
-    const outside = { run: null, living: runs.living };
+    const outside = { run: null, registered: runs.registered };
     expect(ownerFor({ said: undefined, env: {}, config, runs: outside }).source).toBe("config");
     expect(ownerFor({ said: undefined, env: {}, config: {}, runs: outside })).toMatchObject({
       source: "default",
@@ -140,7 +140,7 @@ describe("the owner in force", () => {
       said: undefined,
       env: { HOLDFAST_OWNER: "user:bob" },
       config,
-      runs: { run: inherited, living: [inherited] },
+      runs: { run: inherited, registered: [inherited] },
     });
     expect(found).toMatchObject({ owner: "agent:codex-a", notes: [expect.stringContaining("user:bob")] });
   });

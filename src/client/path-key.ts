@@ -2,6 +2,7 @@
  * The only conversion from a file path to a lock key: `path` is the workspace root, `path/src/api` a file or folder below
  * it. However a file is spelled (relative, through symlinks, with `..`) its key is the same, because the key is made from
  * the real path. A file that does not exist yet gets the key that it will have once it is created where the path leads now.
+ * In a folder that takes `Foo` and `foo` for one name, both have the key of `foo`, before and after the file is there.
  *
  * A file name need not be UTF-8. So inside this file a path is a string of one character per byte (latin1), on which
  * node:path works; `bytesOf` and `textOf` convert it at the two borders.
@@ -9,15 +10,15 @@
  * A path that does not fit into a key is cut to its deepest ancestor that does. A lock covers its subtree, so such files
  * share one lock.
  *
- * Not promised: two hard links or bind mounts of one file have two keys, and so have two spellings that differ in case
- * of a file that does not exist yet on a file system that ignores case. A symlink and its target have one key only
+ * Not promised: two hard links or bind mounts of one file have two keys. A symlink and its target have one key only
  * until the link is changed to point elsewhere.
  */
 import { createHash } from "node:crypto";
-import { readlinkSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../base/errors.js";
 import { kindAt, statOf } from "../files/lookup.js";
+import { bytesOf, textOf } from "../files/name-spelling.js";
+import { formsBelow, realPath, realPathOfExisting } from "../files/real-path.js";
 import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } from "../lock/key.js";
 import { PATH_TREE } from "../lock/reserved-kinds.js";
 import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
@@ -25,9 +26,6 @@ import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
 import { createShortMemory } from "./workspace/short-memory.js";
 import { readRecord, type WorkspaceRecord } from "./workspace/workspace-record.js";
 
-const SEPARATORS = sep === "\\" ? /[\\/]/ : /\//;
-/** As many dangling links as Linux follows before it calls the path a loop. */
-const MAX_LINKS = 40;
 const KEPT_BYTES = 80;
 const HASH_DIGITS = 32;
 
@@ -99,11 +97,17 @@ function locate(root: string, path: string | Buffer) {
   const base = textOf(mainFolderOf(shown(start)).at);
   const real = realPath(isAbsolute(given) ? given : start + sep + given);
   const { at, worktrees } = mainFolderOf(folderAt(real));
-  const standsFor = worktrees.reduce((path, { top, main }) => textOf(main) + path.slice(textOf(top).length), real);
+  const standsFor = (path: string): string =>
+    worktrees.reduce((at, { top, main }) => textOf(main) + at.slice(textOf(top).length), path);
   const found = { given, base, real, owner: innerWorkspace(at, shown(base)) };
-  if (!isBelow(base, standsFor) || found.owner !== null) return { ...found, key: null };
-  const segments = standsFor.slice(base.length).split(sep).filter(Boolean).map(encodeSegment);
-  return { ...found, key: fittingKey([treeOfFiles(shown(base), worktrees), ...segments]) };
+  if (!isBelow(base, standsFor(real)) || found.owner !== null) return { ...found, key: null };
+  // Each name is spelled as the folder in which it lies spells it: below the top of a worktree that is the worktree's.
+  const top = worktrees[0] === undefined ? base : textOf(worktrees[0].top);
+  const isBelowTop = isBelow(base, standsFor(top));
+  const names = isBelowTop
+    ? [...formsBelow(base, standsFor(top)), ...formsBelow(top, real)]
+    : formsBelow(base, standsFor(real));
+  return { ...found, key: fittingKey([treeOfFiles(shown(base), worktrees), ...names.map(encodeSegment)]) };
 }
 
 /** Returns the tree that holds the keys of these files: `path`, `path@WORKTREE`, and in a further workspace `path@ID`. */
@@ -150,74 +154,10 @@ function ofOtherWorkspace(path: string, owner: string): HoldfastError {
 
 function realRoot(root: string): string {
   try {
-    return textOf(realpathSync.native(resolve(root), "buffer"));
+    return realPathOfExisting(textOf(resolve(root)));
   } catch (error) {
     throw ioError(error, "resolve the workspace root", root);
   }
-}
-
-/**
- * What realpath(3) says; for a path that is not all there, what it would say once the missing parts are made. That is
- * found component by component: `current` is always real, so its textual parent is its true one, and a dangling link
- * gives way to the path it holds.
- */
-function realPath(path: string): string {
-  const whole = native(path);
-  if (whole !== undefined) return whole;
-  let current = parse(path).root;
-  const pending = componentsOf(path, current);
-  let links = 0;
-  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (name === "" || name === ".") continue;
-    if (name === "..") {
-      current = dirname(current);
-      continue;
-    }
-    const next = join(current, name);
-    const real = native(next);
-    const target = real === undefined ? danglingTarget(next) : undefined;
-    if (target === undefined) {
-      current = real ?? next;
-      continue;
-    }
-    if (++links > MAX_LINKS) throw loop(path);
-    if (isAbsolute(target)) current = parse(target).root;
-    pending.push(...componentsOf(target, parse(target).root));
-  }
-  return current;
-}
-
-/** Last first, so that the next one is popped. */
-function componentsOf(path: string, root: string): string[] {
-  return path.slice(root.length).split(SEPARATORS).reverse();
-}
-
-/** `undefined` when something on the way does not exist. */
-function native(path: string): string | undefined {
-  try {
-    return textOf(realpathSync.native(bytesOf(path), "buffer"));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "ELOOP") throw loop(path);
-    if (code === "ENAMETOOLONG") throw invalidArgument("path", `${shown(path)} is longer than the system allows`);
-    throw ioError(error, "resolve", shown(path));
-  }
-}
-
-function danglingTarget(path: string): string | undefined {
-  try {
-    return textOf(readlinkSync(bytesOf(path), "buffer"));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // EINVAL (on Windows UNKNOWN): it is there and no link, so it appeared just now, or is no directory.
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EINVAL" || code === "UNKNOWN") return undefined;
-    throw ioError(error, "read the link", shown(path));
-  }
-}
-
-function loop(path: string): Error {
-  return invalidArgument("path", `${shown(path)} is a loop of symbolic links`, "Remove one of the links.");
 }
 
 /**
@@ -246,14 +186,6 @@ export function fittingKey(segments: readonly string[]): Key {
     key = longer;
   }
   return parseKey(key, "path");
-}
-
-function textOf(path: string | Buffer): string {
-  return (typeof path === "string" ? Buffer.from(path) : path).toString("latin1");
-}
-
-function bytesOf(text: string): Buffer {
-  return Buffer.from(text, "latin1");
 }
 
 function shown(text: string): string {

@@ -17,6 +17,7 @@ import { homedir, userInfo } from "node:os";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { realTextPath } from "../../files/real-path.js";
 
 export interface TokenFolder {
   /** The workspace; null where the tokens lie in the state folder. */
@@ -27,9 +28,17 @@ export interface TokenFolder {
 }
 
 /** Names the folder for a store. Nothing is made or looked at. `E_CONFIG` for a user without a home, without a workspace. */
-export function tokenFolder(root: string | null, env: NodeJS.ProcessEnv, store: string): TokenFolder {
+export function tokenFolder(root: string | null, env: NodeJS.ProcessEnv, url: string): TokenFolder {
+  const store = realStore(url);
   if (root === null) return { root, path: join(stateFolder(env), "holdfast", "grants", digest(store)), store };
   return { root, path: runFolder(root), store: relativeTo(root, store) };
+}
+
+/** Returns the URL with the real path of the store's file: a root that is named through a symlink has the same store. */
+function realStore(url: string): string {
+  const [, scheme, path] = /^(sqlite|file):(.+)$/s.exec(url) ?? [];
+  // mutant: token-store-path: `${scheme}:${realTextPath(path)}` → url + (path === realTextPath("") ? path : "")
+  return path === undefined ? url : `${scheme}:${realTextPath(path)}`;
 }
 
 /** The folder of this user in a workspace. */

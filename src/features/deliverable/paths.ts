@@ -13,6 +13,7 @@ import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { realTextPath } from "../../files/real-path.js";
 import { accessError } from "./access-error.js";
 
 export interface Places {
@@ -37,7 +38,7 @@ export function placesIn(path: string): Places {
   const own = join(holdfast, "deliverable");
   return {
     folder,
-    name: basename(folder),
+    name: basename(realTextPath(folder)),
     lock: join(folder, LOCK_FILE),
     log: join(folder, LOG_FILE),
     holdfast,

@@ -22,6 +22,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { plainName } from "../../files/plain-name.js";
 import { requireParent } from "../../files/required-folder.js";
 import { jittered } from "../../platform/jitter.js";
 import { tryLockExclusive, tryLockShared, unlock } from "../../platform/kernel-lock.js";
@@ -248,19 +249,15 @@ function openLockFile(path: string): number {
   }
 }
 
-/** Capitals are encoded too, so that a file system that ignores case does not merge two names. */
 function encodeName(name: string): string {
   if (typeof name !== "string" || name === "") throw invalidArgument("name", "must be a string that is not empty");
-  const bytes = Buffer.from(name);
-  if (bytes.toString() !== name) throw invalidArgument("name", "is not well-formed Unicode");
-  const encoded = bytes
-    .toString("latin1")
-    .replace(/[^a-z0-9._-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+  if (Buffer.from(name).toString() !== name) throw invalidArgument("name", "is not well-formed Unicode");
+  const encoded = plainName(name);
   if (encoded.length > MAX_NAME_BYTES) {
     throw invalidArgument(
       "name",
       `takes ${encoded.length} bytes when encoded, ${MAX_NAME_BYTES} at most`,
-      "Use a shorter name; everything but a-z 0-9 . _ - takes three bytes for one.",
+      "Use a shorter name; everything but a-z 0-9 . _ - + = , @ ~ takes three bytes for one.",
     );
   }
   return encoded;

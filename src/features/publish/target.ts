@@ -1,8 +1,9 @@
 /** Resolves the target of a publish, and makes the folder beside it that holds the stage. */
-import { lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, type Stats } from "node:fs";
+import { lstatSync, mkdirSync, renameSync, rmdirSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { existingTextPath } from "../../files/real-path.js";
 import { cradleOf } from "../../platform/exchange.js";
 
 /** The folder for stages, in the parent of every target. */
@@ -33,13 +34,14 @@ export function resolvePlace(given: string): Place {
     throw invalidArgument("target", `${given} cannot be published: it is no name of its own`);
   let parent: string;
   try {
-    parent = realpathSync.native(dirname(absolute));
+    parent = existingTextPath(dirname(absolute));
   } catch (error) {
     throw ioError(error, "find the parent of", given);
   }
-  const path = join(parent, name);
+  const named = join(parent, name);
   const tmp = join(parent, TMP);
-  const there = folderAt(path);
+  const there = folderAt(named);
+  const path = there === undefined ? named : realPath(named);
   const stages = lookAt(tmp);
   if (stages?.isDirectory() === false) throw invalidArgument("target", `${tmp} is in the way: it is no folder`);
   const isMount = there !== undefined && there.dev !== (stages ?? lookAt(parent))?.dev;
@@ -74,7 +76,7 @@ function realStore(given: string): string {
 
 function realPath(path: string): string {
   try {
-    return realpathSync.native(path);
+    return existingTextPath(path);
   } catch (error) {
     throw ioError(error, "find", path);
   }

@@ -1,11 +1,11 @@
 /** Opens worktrees (worktrees.ts): puts the parts together, and makes sure that interrupted restores are settled first. */
-import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { checkOptions } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import type { Holdfast } from "../../client/holdfast.js";
+import { existingTextPath, realTextPath } from "../../files/real-path.js";
 import { requireFolder } from "../../files/required-folder.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { readIgnoreRules } from "./capture/ignore-rules.js";
@@ -111,7 +111,7 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
         parseWorktreeName(name);
         needLocks();
         if (mode !== "exclusive" && mode !== "shared") throw invalidArgument("mode", "exclusive or shared");
-        const wanted = resolve(layout.root, path);
+        const wanted = realTextPath(resolve(layout.root, path));
         checkPayload(layout, wanted, name); // Before it is made: a refusal leaves no folder behind.
         const payload = ensurePayload(wanted);
         return show(
@@ -237,7 +237,7 @@ function countBytes(layout: Layout, worktree: WorktreeRecord): number {
 
 function existing(path: string): string {
   try {
-    return realpathSync(path);
+    return existingTextPath(path);
   } catch (error) {
     throw ioError(error, "find", path);
   }

@@ -3,11 +3,12 @@
  * taken).
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { underGuard } from "../../files/guard.js";
+import { existingTextPath } from "../../files/real-path.js";
 import { keptPath, type Layout, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
 
@@ -27,7 +28,9 @@ export interface WorktreeRecord {
 /** `E_NOT_FOUND`, `E_STORE_CORRUPT`. */
 export function getWorktree(layout: Layout, name: string): WorktreeRecord {
   const record = readSealedIfThere<WorktreeRecord>(fileOf(layout, parseWorktreeName(name, "worktree")));
-  if (record === null)
+  // A folder that takes `Main` and `main` for one name has the file of the other worktree.
+  // mutant: worktree-other-spelling: record?.worktree_id !== name → record === null
+  if (record?.worktree_id !== name)
     throw new HoldfastError("E_NOT_FOUND", `there is no worktree ${name}`, {
       details: { worktree_id: name },
       next: ["holdfast worktree list", `holdfast worktree add ${name} --path DIR`],
@@ -94,9 +97,11 @@ export function dropWorktree(layout: Layout, name: string): void {
 
 /** The name of a new worktree must be free, its folder its own. */
 export function checkPayload(layout: Layout, payload: string, name: string): void {
-  if (existsSync(fileOf(layout, parseWorktreeName(name)))) throw taken(name);
+  parseWorktreeName(name);
   if (contains(layout.home, payload)) throw invalidArgument("path", `${payload} lies in ${layout.home}`);
   for (const other of listWorktrees(layout)) {
+    // mutant: worktree-one-spelling: other.worktree_id.toLowerCase() === name.toLowerCase() → other.worktree_id === name
+    if (other.worktree_id.toLowerCase() === name.toLowerCase()) throw taken(other.worktree_id);
     const place = payloadOf(layout, other);
     if (contains(place, payload) || contains(payload, place))
       throw invalidArgument("path", `${payload} and ${place} (worktree ${other.worktree_id}) lie in one another`);
@@ -108,7 +113,7 @@ export function ensurePayload(payload: string): string {
   try {
     if (lstatSync(payload, { throwIfNoEntry: false }) === undefined) mkdirSync(payload, { recursive: true });
     if (!statSync(payload).isDirectory()) throw invalidArgument("path", `${payload} is no folder`);
-    return realpathSync(payload);
+    return existingTextPath(payload);
   } catch (error) {
     throw ioError(error, "create", payload);
   }

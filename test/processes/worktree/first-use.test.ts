@@ -29,6 +29,7 @@ it("TREE-1: whoever is killed while it makes the folders leaves a workspace that
   expect(points).toBeGreaterThan(8);
 });
 
+// kills: worktree-one-spelling
 it("TREE-1: a worktree that is refused leaves no folder behind, least of all in another one", async () => {
   const root = mkdtempSync(join(tmpdir(), "holdfast-refused-"));
   const holdfast = await openHoldfast({ store: `memory:${root}`, heart: "loop" });
@@ -37,6 +38,7 @@ it("TREE-1: a worktree that is refused leaves no folder behind, least of all in 
   writeFileSync(join(root, "file"), "");
   for (const [name, path] of [
     ["main", "other"],
+    ["Main", "other"],
     ["inner", "payload/inner"],
     ["own", ".holdfast/own"],
     ["file", "file"],

@@ -41,6 +41,7 @@ function run(id: string, more: Partial<RegisteredRun> = {}): RegisteredRun {
     inherited_owner: null,
     inherited_token: null,
     around: [],
+    elsewhere: [],
     ...more,
   });
 }
@@ -103,11 +104,14 @@ describe("the run of a process", () => {
 describe("the owner in force", () => {
   const mine = run("agent:codex-a", { owner: "agent:seven", inherited_owner: "agent:seven" });
   const runs = { run: mine, registered: [mine, run("agent:codex-b")] };
-  const config = { owner: "service:marked" };
+  const config = "service:marked";
 
   it("comes from the argument, the environment, the run, the configuration, the user, in this order", () => {
     const env = { HOLDFAST_OWNER: "agent:env" };
-    expect(ownerFor({ said: "agent:said", env, config, runs })).toMatchObject({ owner: "agent:said", source: "flag" });
+    expect(ownerFor({ said: "agent:said", env, config, runs })).toMatchObject({
+      owner: "agent:said",
+      source: "argument",
+    });
     expect(ownerFor({ said: undefined, env, config, runs })).toMatchObject({
       owner: "agent:env",
       source: "environment",
@@ -115,7 +119,7 @@ describe("the owner in force", () => {
     expect(ownerFor({ said: undefined, env: {}, config, runs })).toMatchObject({ owner: "agent:seven", source: "run" });
     const outside = { run: null, registered: runs.registered };
     expect(ownerFor({ said: undefined, env: {}, config, runs: outside }).source).toBe("config");
-    expect(ownerFor({ said: undefined, env: {}, config: {}, runs: outside })).toMatchObject({
+    expect(ownerFor({ said: undefined, env: {}, config: undefined, runs: outside })).toMatchObject({
       source: "default",
       run: null,
     });

@@ -1,8 +1,18 @@
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openTokenFiles, type TokenFiles } from "../../../src/client/workspace/token-files.js";
+import { allTokens, openTokenFiles, type TokenFiles, tokensOf } from "../../../src/client/workspace/token-files.js";
 import { tokenFolder } from "../../../src/client/workspace/token-folder.js";
 
 let state: string;
@@ -36,6 +46,19 @@ describe("CLI-3: kept tokens", () => {
     expect(files.find("a").map((kept) => kept.lease_token)).toEqual(["hf_2"]);
     expect(files.find("b").map((kept) => kept.lease_token)).toEqual(["hf_1"]);
     expect(paths().map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  // kills: token-store-path
+  it("are found through every path that leads to the store's file", () => {
+    const [root, link] = [join(state, "root"), join(state, "link")];
+    mkdirSync(root);
+    symlinkSync(root, link);
+    open("agent:one", `sqlite:${root}/holdfast.db`).keep(["a"], "hf_1", new Date());
+    expect(open("agent:one", `sqlite:${link}/holdfast.db`).find("a")).toHaveLength(1);
+    const folder = (store: string) => tokenFolder(null, { XDG_STATE_HOME: state }, store);
+    expect(tokensOf(folder(`sqlite:${link}/holdfast.db`), "agent:one")).toHaveLength(1);
+    expect(allTokens(folder(`sqlite:${link}/../root/holdfast.db`))).toHaveLength(1);
+    expect(open("agent:one", `file:${root}/holdfast.db`).find("a")).toEqual([]);
   });
 
   it("are asked for until somebody notes that they were given, each by itself", () => {

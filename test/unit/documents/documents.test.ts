@@ -38,6 +38,29 @@ describe("documents", () => {
     expect(await documents.update("x", () => ({ n: 1 }))).toMatchObject({ revision: 1 });
   });
 
+  // kills: documents-own-names
+  it("whose names differ in capitals are two, with files whose names differ in more", async () => {
+    await documents.transact((tx) => {
+      for (const id of ["Foo", "foo", "Con/x.", "con/x."]) tx.put(id, { id });
+      tx.append("Events", {});
+    });
+    expect(await documents.list()).toEqual(["Con/x.", "Foo", "con/x.", "foo"]);
+    expect(await documents.list("Con")).toEqual(["Con/x."]);
+    for (const id of ["Foo", "foo"]) expect((await documents.get(id))?.value).toEqual({ id });
+    expect(filesIn(dir).filter((path) => path.endsWith(".json"))).toEqual(
+      expect.arrayContaining(["%43on/x%2e.json", "%46oo.json", "%63on/x%2e.json", "foo.json"]),
+    );
+    expect(await documents.lastSeq("events")).toBe(0);
+    writeFileSync(join(dir, "Foreign.json"), "{}");
+    expect(await documents.list()).toHaveLength(4);
+  });
+
+  it("with a name that would be longer than a file's may be are refused", async () => {
+    const refused = expect.objectContaining({ code: "E_INVALID_ARGUMENT" });
+    await expect(documents.get("A".repeat(67))).rejects.toEqual(refused);
+    await documents.update("A".repeat(66), increment);
+  });
+
   it("BOARD-2 reading creates no files", async () => {
     expect(await documents.get("nothing")).toBeNull();
     expect(await documents.list()).toEqual([]);

@@ -9,22 +9,13 @@
  * `installed.guard`, and each changes only its own entries.
  */
 import { hash } from "node:crypto";
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import { HOME } from "../../../base/home-folder.js";
 import { underGuard } from "../../../files/guard.js";
+import { existingTextPath } from "../../../files/real-path.js";
 import { type Kept, readKept, writeKept } from "./kept-files.js";
 import { textDiff } from "./text-diff.js";
 
@@ -207,7 +198,7 @@ function readText(path: string): Text {
 /** A file that is a link stays one. */
 function realPathOf(path: string): string {
   try {
-    return realpathSync(path);
+    return existingTextPath(path);
   } catch {
     return path;
   }

@@ -1,8 +1,9 @@
 /** Copies a tree into a stage: blocks are shared with the original where the file system can (reflink). */
-import { chmodSync, constants, realpathSync, statSync } from "node:fs";
+import { chmodSync, constants, statSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { invalidArgument, ioError } from "../../../base/errors.js";
+import { existingTextPath } from "../../../files/real-path.js";
 
 /**
  * Contents, modes, times, links as they are, until the signal aborts. `E_INVALID_ARGUMENT` when one lies inside the other,
@@ -11,7 +12,7 @@ import { invalidArgument, ioError } from "../../../base/errors.js";
 export async function copyTree(from: string, into: string, signal: AbortSignal | null): Promise<void> {
   try {
     if (!statSync(from).isDirectory()) throw invalidArgument("from", `${from} is no folder`);
-    if (isInside(realpathSync.native(into), realpathSync.native(from)))
+    if (isInside(existingTextPath(into), existingTextPath(from)))
       throw invalidArgument("from", `${from} contains the place where it would be copied to`);
     await cp(from, into, {
       recursive: true,

@@ -3,6 +3,7 @@
  * the exit code, whether a retry can help, and the next step from this table (a test compares them); none of them
  * repeats these facts.
  */
+import { userName } from "./user-name.js";
 
 export interface ErrorFacts {
   readonly meaning: string;
@@ -266,21 +267,25 @@ export function invalidArgument(field: string, message: string, next?: string): 
   });
 }
 
-/** Wraps an error of a system call as `E_IO` that names the path, or passes a coded one through. */
+/** Errors by which the system refuses something to this user, or to this place. */
+const REFUSALS: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS"]);
+
+/** Wraps an error of a system call as `E_IO` that names the path, and the user who was refused, or passes a coded one through. */
 export function ioError(error: unknown, doing: string, path: string): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
+  const user = REFUSALS.has(errno) ? userName() : null;
   const next =
-    errno === "EACCES" || errno === "EPERM" || errno === "EROFS"
-      ? [`Check the permissions of ${path} for this user.`]
+    user !== null
+      ? [`Check the permissions of ${path} for user ${user}.`]
       : errno === "ENOSPC" || errno === "EDQUOT"
         ? ["Free some space, then try again."]
         : errno === "ENOENT"
           ? [`Check that ${path} is there, and its spelling.`]
           : undefined;
-  return new HoldfastError("E_IO", `cannot ${doing} ${path}: ${errno}`, {
+  return new HoldfastError("E_IO", `cannot ${doing} ${path}: ${errno}${user === null ? "" : ` (user ${user})`}`, {
     cause: error,
-    details: { path, errno },
+    details: { path, errno, ...(user === null ? {} : { user }) },
     ...(next === undefined ? {} : { next }),
   });
 }

@@ -16,11 +16,11 @@
 import { createHash } from "node:crypto";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../base/errors.js";
-import { kindAt, statOf } from "../files/lookup.js";
 import { bytesOf, textOf } from "../files/name-spelling.js";
 import { formsBelow, realPath, realPathOfExisting } from "../files/real-path.js";
 import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } from "../lock/key.js";
 import { PATH_TREE } from "../lock/reserved-kinds.js";
+import { kindAt, lookUp } from "../platform/look-up.js";
 import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
 import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
 import { createShortMemory } from "./workspace/short-memory.js";
@@ -68,7 +68,7 @@ export function worktreeKeysBelow(root: string, path: string): readonly Key[] {
   const commonDir = repositoryAround(mainFolderOf(folderAt(real)).at)?.commonDir;
   if (commonDir === undefined || commonDir === null) return [];
   return linkedWorktreesOf(commonDir)
-    .filter(({ top }) => isBelow(real, textOf(top)) && statOf(top) !== null)
+    .filter(({ top }) => isBelow(real, textOf(top)) && lookUp(top) !== null)
     .flatMap(({ top }) => pathKeyInside(root, top) ?? []);
 }
 

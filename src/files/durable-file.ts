@@ -3,6 +3,7 @@
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { ioError } from "../base/errors.js";
+import { createFile, createFresh } from "../platform/folder-rights.js";
 
 /** Writes everything or throws: a short write is gone on with, and an error of the disk is never taken for success. */
 export function writeFully(fd: number, bytes: Buffer, at: number): void {
@@ -16,7 +17,7 @@ export function writeFully(fd: number, bytes: Buffer, at: number): void {
 export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
   const fresh = `${path}.new`;
   try {
-    const fd = openSync(fresh, "w", 0o644);
+    const fd = createFresh(fresh);
     try {
       writeFully(fd, bytes, 0);
       // mutant: durable-content: if (durable) fsyncSync(fd); →
@@ -33,9 +34,16 @@ export function replaceFile(path: string, bytes: Buffer, durable: boolean): void
   }
 }
 
-/** A file that was not there, its content on the disk; its name is as safe as the folder is. `EEXIST` as the system says it. */
-export function createSynced(path: string, bytes: Buffer, mode: number): void {
-  const fd = openSync(path, "wx", mode);
+/**
+ * Creates a file with its content on the disk; its name is as safe as the folder is. It has exactly this mode, or without
+ * one the rights of its folder. `EEXIST` as the system says it.
+ */
+export function createSynced(path: string, bytes: Buffer, mode?: number): void {
+  writeSynced(mode === undefined ? createFile(path) : openSync(path, "wx", mode), bytes);
+}
+
+/** Writes the content of a new file, syncs it and closes it. */
+export function writeSynced(fd: number, bytes: Buffer): void {
   try {
     writeFully(fd, bytes, 0);
     fsyncSync(fd);

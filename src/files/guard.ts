@@ -11,11 +11,12 @@
  * process is inside: that process goes on under the lock of the old file, and another one locks the new file beside it.
  * Two steps may then run at once, and an update may be lost (`GUARD_DELETED_INSIDE` in models/README.md).
  */
-import { closeSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, fstatSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { HoldfastError, ioError } from "../base/errors.js";
 import { sleep } from "../base/sleep.js";
+import { makeFolder, openOrMake } from "../platform/folder-rights.js";
 import { jittered } from "../platform/jitter.js";
 import { tryLockExclusive, unlock } from "../platform/kernel-lock.js";
 import { type FolderNames, KnownName } from "./folder-names.js";
@@ -135,8 +136,8 @@ function openFile(
   try {
     // mutant: guard-made-in-place: beforeMaking?.(); →
     beforeMaking?.();
-    if (makesFolder) mkdirSync(dirname(path), { recursive: true });
-    const fd = openSync(path, "a+", 0o644);
+    if (makesFolder) makeFolder(dirname(path));
+    const fd = openOrMake(path);
     try {
       const { ino, dev } = fstatSync(fd);
       return { fd, ino, dev };

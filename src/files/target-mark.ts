@@ -16,10 +16,12 @@
  * and nothing else. On a file system that several machines share it protects as far as kernel locks are shared.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HoldfastError, ioError } from "../base/errors.js";
 import { placeAt } from "../platform/exchange.js";
+import { makeHome } from "../platform/folder-rights.js";
+import { isThere } from "../platform/look-up.js";
 import { thisMachine } from "../platform/machine.js";
 import { replaceFile, syncFolder } from "./durable-file.js";
 import { underGuard } from "./guard.js";
@@ -119,9 +121,9 @@ export async function underTargetGuard<T>(target: string, body: () => T, giveUpA
 
 /** The mark must not be lost with a folder whose name was not on the disk yet. */
 function makeFolder(folder: string, parent: string): void {
-  if (existsSync(folder)) return;
+  if (isThere(folder)) return;
   try {
-    mkdirSync(folder, { recursive: true });
+    makeHome(folder);
     syncFolder(parent);
   } catch (error) {
     throw ioError(error, "make", folder);

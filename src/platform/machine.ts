@@ -1,6 +1,7 @@
 /** Identifies this process: its machine, its boot, and the process among all that ever had its pid. */
 import { readFileSync, readlinkSync } from "node:fs";
-import { hostname, userInfo } from "node:os";
+import { hostname } from "node:os";
+import { userName } from "../base/user-name.js";
 import { bootIdUnder, type ClockShift, readClockShift } from "./boot.js";
 import { runTool } from "./system-tool.js";
 
@@ -115,14 +116,6 @@ export function lifeOfProcess(process: {
 /** `host:user:pid:start_time`. */
 export function holderIdOf(pid: number = process.pid): string {
   return `${hostname()}:${userName()}:${pid}:${startTimeOf(pid) || "0"}`;
-}
-
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.() ?? "unknown");
-  }
 }
 
 function readText(path: string): string | null {

@@ -7,12 +7,13 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openIn } from "../../client/open-holdfast.js";
 import { pathKey } from "../../client/path-key.js";
 import type { Workspace } from "../../features/configuration.js";
+import { isThere } from "../../platform/look-up.js";
 import { AGENT_CLIENTS, type AgentClient, type Client } from "./call.js";
 import { clientFile } from "./install/client-entries.js";
 import { ourCommands } from "./install/hook-file.js";
@@ -59,7 +60,7 @@ export async function proveHooks(
 function proveClient(scene: Scene, client: AgentClient): Proof[] {
   const { file } = clientFile(client, NO_LAUNCHER);
   const path = join(scene.root, file);
-  if (!existsSync(path)) return [];
+  if (!isThere(path)) return [];
   const commands = ourCommands(readFileSync(path, "utf8"));
   if (commands.length === 0) return [];
   const gates = [...new Map(commands.filter(([event]) => BEFORE.has(event)).map(([event, line]) => [line, event]))];
@@ -148,7 +149,7 @@ function proof(client: Client, check: string, said: Said, isRight: (said: Said) 
 /** The hook file itself is run, on an index of its own in which the probes are staged. */
 function proveGit(scene: Scene): Proof[] {
   const path = gitHookPathOrNull(scene.root);
-  if (path === null || !existsSync(path) || !readFileSync(path, "utf8").includes("hook check git")) return [];
+  if (path === null || !isThere(path) || !readFileSync(path, "utf8").includes("hook check git")) return [];
   const dir = mkdtempSync(join(tmpdir(), "holdfast-index-"));
   try {
     const commit = (file: string, index: string): Said => {

@@ -1,5 +1,4 @@
 /** Opens the sources of the page: the store of locks, and the jobs, board and worktrees that the workspace has. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
@@ -8,6 +7,7 @@ import { storeMark } from "../../client/workspace/find-workspace.js";
 import { type BoardReader, openBoardReader } from "../../features/board/board.js";
 import type { Workspace } from "../../features/configuration.js";
 import { type Jobs, openJobs } from "../../jobs.js";
+import { isThere } from "../../platform/look-up.js";
 import { openWorktrees, type Worktrees } from "../../worktree.js";
 import { Trail } from "./trail.js";
 
@@ -47,7 +47,7 @@ async function jobsOf(holdfast: Holdfast): Promise<Jobs | null> {
 /** Where a folder was taken away everything looks empty. `E_STORE_UNAVAILABLE` */
 export function requireStore({ workspace: { where } }: Sources): void {
   const mark = storeMark(where);
-  if (mark === null || existsSync(mark)) return;
+  if (mark === null || isThere(mark)) return;
   throw new HoldfastError("E_STORE_UNAVAILABLE", `${mark} is gone: it was deleted or moved`, {
     reason: "no_store",
     next: ["Put it back. When a new one is made, start `holdfast dash` again."],

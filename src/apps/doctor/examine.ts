@@ -22,6 +22,7 @@ import { leftGrants } from "./checks/left-grants.js";
 import { leftPublishes } from "./checks/left-publishes.js";
 import { leftSnapshots } from "./checks/left-snapshots.js";
 import { oldProofs } from "./checks/old-proofs.js";
+import { rightsForOthers } from "./checks/rights-for-others.js";
 import { staleTickets } from "./checks/stale-tickets.js";
 import { storeFiles } from "./checks/store-files.js";
 import { unreadableRecords } from "./checks/unreadable-records.js";
@@ -36,6 +37,7 @@ export const CHECKS: readonly Check[] = [
   fileSystem,
   diskSpace,
   guardFiles,
+  rightsForOthers,
   unreadableRecords,
   leftGrants,
   staleTickets,

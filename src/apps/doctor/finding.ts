@@ -65,6 +65,11 @@ export const FINDINGS = {
     severity: "warning",
     meaning: "This user may not lock a guard file, or anybody may replace it.",
   },
+  RIGHTS_FOR_OTHERS: {
+    category: "store",
+    severity: "warning",
+    meaning: "Users outside the group may open the files that guard the store, and could block it.",
+  },
   FILE_SYSTEM_SHARED: {
     category: "file-system",
     severity: "error",

@@ -12,7 +12,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { withoutPassword } from "../../base/without-password.js";
-import { kindAt, statOf } from "../../files/lookup.js";
+import { kindAt, lookUp } from "../../platform/look-up.js";
 import { parseOwner, waitFrom } from "../options.js";
 import { type Checks, type Config, readConfig } from "./config.js";
 import { findRun } from "./find-run.js";
@@ -224,7 +224,7 @@ export function requireWorkspace({ root, isThere, sources }: FoundWorkspace): vo
 /** Throws `E_CONFIG` for a folder that only an explicit root or `holdfast init` makes a workspace. */
 export function assertMayBeMade({ root, sources }: FoundWorkspace): void {
   if (root === null || sources.root === "argument" || sources.root === "environment") return;
-  const isOpenToAll = ((statOf(root)?.mode ?? 0) & 0o002) !== 0;
+  const isOpenToAll = ((lookUp(root)?.mode ?? 0) & 0o002) !== 0;
   const why =
     root === "/" ? "is the root folder" : root === homedir() ? "is your home folder" : "is writable for everyone";
   if (root !== "/" && root !== homedir() && !isOpenToAll) return;

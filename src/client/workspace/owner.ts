@@ -13,9 +13,9 @@
  */
 import { hostname } from "node:os";
 import { HoldfastError } from "../../base/errors.js";
+import { userName } from "../../base/user-name.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isPerson } from "../../lock/owner.js";
-import { userName } from "../../platform/machine.js";
 import { parseOwner } from "../options.js";
 import type { RunHere } from "./find-run.js";
 import { isLiving, type RegisteredRun } from "./registered-runs.js";

@@ -15,8 +15,8 @@ import { ioError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { removeQuietly } from "../../files/durable-file.js";
 import { ageOfFile } from "../../platform/clock.js";
+import { namesIn } from "../../platform/look-up.js";
 import { lifeOfProcess } from "../../platform/machine.js";
-import { namesIn } from "../../platform/names-in.js";
 import { readOwnFile } from "./own-file.js";
 import { digest, isOwn, makeTokenFolder, runFolder } from "./token-folder.js";
 

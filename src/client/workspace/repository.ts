@@ -8,8 +8,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import { kindAt } from "../../files/lookup.js";
-import { namesIn } from "../../platform/names-in.js";
+import { kindAt, namesIn } from "../../platform/look-up.js";
 import { createShortMemory } from "./short-memory.js";
 
 export interface Repository {

@@ -13,7 +13,7 @@
 import { dirname, join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import { kindAt, statOf } from "../../files/lookup.js";
+import { kindAt, lookUp } from "../../platform/look-up.js";
 import { CONFIG_FILE } from "./config.js";
 import { inMainWorktree, type LinkedWorktree, repositoryAround } from "./repository.js";
 import { createShortMemory } from "./short-memory.js";
@@ -120,10 +120,10 @@ function outermostOf(folder: string): string | null {
  */
 function isTrustworthy(root: string): boolean {
   const user = process.geteuid?.();
-  const folder = statOf(root);
+  const folder = lookUp(root);
   if (user === undefined || folder === null || (folder.mode & 0o002) === 0) return true;
   return [join(root, HOME), recordPath(root), join(root, CONFIG_FILE)].every((path) => {
-    const owner = statOf(path)?.uid;
+    const owner = lookUp(path)?.uid;
     return owner === undefined || owner === user || owner === 0;
   });
 }

@@ -16,7 +16,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { createSynced, removeQuietly, syncFolder } from "../../files/durable-file.js";
-import { namesIn } from "../../platform/names-in.js";
+import { namesIn } from "../../platform/look-up.js";
 import { readOwnFile } from "./own-file.js";
 import { digest, isOwn, makeTokenFolder, type TokenFolder } from "./token-folder.js";
 

@@ -1,7 +1,7 @@
 /** Reads the files of the board as any program may: it acquires no lock, opens no store of locks, and creates nothing. */
-import { existsSync } from "node:fs";
 import { type HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Clock } from "../../platform/clock.js";
+import { isThere } from "../../platform/look-up.js";
 import type { Documents, StoredDocument } from "../documents/documents.js";
 import { documentPath } from "../documents/names.js";
 import { type IssueSummary, readIndex, summaryOf } from "./index-file.js";
@@ -47,7 +47,7 @@ export class BoardFiles {
 
   /** Whether a file has this id, readable or not. */
   isTaken(id: string): boolean {
-    return existsSync(documentPath(this.dir, issueDocument(id)));
+    return isThere(documentPath(this.dir, issueDocument(id)));
   }
 
   /** From the issues themselves. One bad file does not hide all others; `tell` hears of it, and so does who shows it. */

@@ -2,8 +2,8 @@
  * Finds what is wrong with a board, and changes nothing. The index is compared with the issues themselves; a difference
  * counts when it is still there while no change is under way.
  */
-import { existsSync } from "node:fs";
 import type { Clock } from "../../platform/clock.js";
+import { isThere } from "../../platform/look-up.js";
 import { decodeDocument, readText } from "../documents/document-file.js";
 import { Documents } from "../documents/documents.js";
 import { examineDocuments, isUnsettled, whileQuiet } from "../documents/examine.js";
@@ -20,7 +20,7 @@ export interface BoardFault {
 
 /** Nothing is wrong where there is none. */
 export async function examineBoard(dir: string, clock: Clock): Promise<readonly BoardFault[]> {
-  if (!existsSync(dir)) return [];
+  if (!isThere(dir)) return [];
   // An index that cannot be read is no loss: it is a picture, and told as such.
   const faults = examineDocuments(dir).filter(({ kind, id }) => kind !== "unreadable" || id !== "index");
   if (await isUnsettled(dir, clock))

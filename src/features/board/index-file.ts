@@ -9,7 +9,7 @@
  */
 import { readSync } from "node:fs";
 import { join } from "node:path";
-import { ifReadable } from "../../files/readable.js";
+import { ifThere } from "../../files/if-there.js";
 import { readText, replaceDocument } from "../documents/document-file.js";
 import { entryBefore, readLog } from "../documents/log-file.js";
 import { documentPath, logPath, privateFolder } from "../documents/names.js";
@@ -136,7 +136,7 @@ interface Head {
 }
 
 function readHead(path: string): Head | null {
-  return ifReadable(path, (fd) => {
+  return ifThere(path, (fd) => {
     const bytes = Buffer.alloc(HEAD_BYTES);
     const text = bytes.toString("latin1", 0, readSync(fd, bytes, 0, HEAD_BYTES, 0));
     const found = /^\{"schema_version":1,"revision":\d+,"seq":(\d+),"events_bytes":(\d+),"count":(\d+),/.exec(text);

@@ -7,8 +7,8 @@ import { type Life, type Recovery, recoverable, type Witness } from "../../lock/
 import type { Instant } from "../../lock/time.js";
 import { lifeBehind } from "../../platform/liveness/liveness.js";
 import { lifeOfAny, lifeOfFile, probeLife } from "../../platform/liveness/proof-of-life.js";
+import { namesIn } from "../../platform/look-up.js";
 import { thisMachine } from "../../platform/machine.js";
-import { namesIn } from "../../platform/names-in.js";
 import type { Places } from "./paths.js";
 import type { FoundLock } from "./record.js";
 

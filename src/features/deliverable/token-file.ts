@@ -5,7 +5,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeQuietly, writeFully } from "../../files/durable-file.js";
-import { namesIn } from "../../platform/names-in.js";
+import { namesIn } from "../../platform/look-up.js";
 import { accessError } from "./access-error.js";
 import type { Places } from "./paths.js";
 

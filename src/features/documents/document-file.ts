@@ -2,12 +2,13 @@
  * Defines the file of a document: `{ "schema_version": 1, "revision": n, …the document's own fields }`, indented, so
  * that a person can read it and git can compare it. It is only ever replaced whole.
  */
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync } from "node:fs";
+import { closeSync, linkSync, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
 import { removeFile, writeFully } from "../../files/durable-file.js";
 import { exchangeFiles } from "../../platform/exchange-files.js";
+import { createFresh, makeFolder } from "../../platform/folder-rights.js";
 
 const DOCUMENT_SCHEMA = 1;
 const CONFLICT = /^<{7} .*^={7}$.*^>{7} /ms;
@@ -72,7 +73,8 @@ export function replaceDocument(path: string, text: string | null, fresh: string
     return;
   }
   try {
-    // mutant: documents-fresh-file: (fresh); → .length === 0 ? 0 : openSync(fresh, "w", 0o644);
+    // A file of its own, never one that is there: after a death between the exchange and the removal that is the old
+    // document, which a reader may have open and a backup may have linked.
     const fd = createFresh(fresh);
     try {
       writeFully(fd, Buffer.from(text), 0);
@@ -82,25 +84,11 @@ export function replaceDocument(path: string, text: string | null, fresh: string
     if (exists) {
       if (exchangeFiles(fresh, path)) unlinkSync(fresh);
     } else {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       renameSync(fresh, path);
     }
   } catch (error) {
     throw ioError(error, "replace", path);
-  }
-}
-
-/**
- * A file of its own, never one that is there: after a death between the exchange and the removal it is the old document,
- * which a reader may have open and a backup may have linked.
- */
-function createFresh(path: string): number {
-  try {
-    return openSync(path, "wx", 0o644);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    unlinkSync(path);
-    return openSync(path, "wx", 0o644);
   }
 }
 

@@ -33,13 +33,15 @@
  *
  * protocol: documents journal
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { replaceFile } from "../../files/durable-file.js";
 import { requireParent } from "../../files/required-folder.js";
 import { type Clock, createSystemClock } from "../../platform/clock.js";
 import { assertLocalFileSystem } from "../../platform/file-system.js";
+import { makeFolder } from "../../platform/folder-rights.js";
+import { isThere } from "../../platform/look-up.js";
 import { decodeDocument, readText, type StoredDocument } from "./document-file.js";
 import { Entrance } from "./fair-entrance.js";
 import { isSettledIn, Journal, unsettledRecords } from "./journal.js";
@@ -289,10 +291,10 @@ export function openDocuments(dir: string): Documents {
 
 function prepare(dir: string, folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     assertLocalFileSystem(dir);
     const ignore = join(folder, ".gitignore");
-    if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+    if (!isThere(ignore)) replaceFile(ignore, Buffer.from("*\n"), false);
   } catch (error) {
     throw ioError(error, "create", folder);
   }

@@ -17,8 +17,9 @@ import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, wr
 import { dirname } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { isNamed, syncFolder, writeFully } from "../../files/durable-file.js";
-import { ifReadable } from "../../files/readable.js";
+import { ifThere } from "../../files/if-there.js";
 import type { Clock } from "../../platform/clock.js";
+import { createFresh } from "../../platform/folder-rights.js";
 import {
   announcedLength,
   decodeRecord,
@@ -212,7 +213,7 @@ export class Journal {
   #create(): void {
     const fresh = `${this.#path}.new`;
     try {
-      const fd = openSync(fresh, "w+", 0o644);
+      const fd = createFresh(fresh, "wx+");
       try {
         writeFully(fd, Buffer.alloc(CAPACITY), 0);
         fdatasyncSync(fd);
@@ -233,19 +234,19 @@ export class Journal {
  * are right as they are.
  */
 export function unsettledRecords(path: string, boot: string): readonly JournalRecord[] | null {
-  return ifReadable(path, (fd) =>
+  return ifThere(path, (fd) =>
     readMark(fd)?.boot === markedAs(boot) ? null : allRecords(fd).map(({ record }) => record),
   );
 }
 
 /** For readers too: whether somebody has settled it in this boot, or there is none. */
 export function isSettledIn(path: string, boot: string): boolean {
-  return ifReadable(path, (fd) => readMark(fd)?.boot === markedAs(boot)) ?? true;
+  return ifThere(path, (fd) => readMark(fd)?.boot === markedAs(boot)) ?? true;
 }
 
 /** For whoever only looks, under the guard: what `look` would find to do, or null. */
 export function peek(path: string, boot: string): Exclude<Unsettled, { kind: "nothing" }> | null {
-  return ifReadable(path, (fd) => {
+  return ifThere(path, (fd) => {
     const mark = readMark(fd);
     const records = allRecords(fd);
     if (mark === null || mark.boot !== markedAs(boot) || mark.suspect)

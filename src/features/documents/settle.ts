@@ -7,10 +7,11 @@
  *   nothing, zeros, or invalid JSON           a power cut tore it: replaced; if it held anything it is quarantined
  *   valid JSON that is in no record           another program (an editor, git) changed it afterwards: left alone
  */
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync } from "node:fs";
 import { dirname } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { syncFolder, writeFully } from "../../files/durable-file.js";
+import { makeFolder, openOrMake } from "../../platform/folder-rights.js";
 import { quarantine, readText, replaceDocument } from "./document-file.js";
 import { identityOf, type JournalRecord, type LogAppend } from "./journal-record.js";
 import { documentPath, logPath } from "./names.js";
@@ -139,14 +140,12 @@ function settleLog({ log, at, text }: LogAppend, dir: string): void {
 
 /** With its folder, if this is the first line in there. */
 function openLog(path: string): number {
-  const flags = constants.O_RDWR | constants.O_CREAT;
   try {
-    return openSync(path, flags, 0o644);
+    return openOrMake(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw error;
-    mkdirSync(dirname(path), { recursive: true });
-    return openSync(path, flags, 0o644);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    makeFolder(dirname(path));
+    return openOrMake(path);
   }
 }
 

@@ -4,12 +4,12 @@
  * the folder's own entry is checked again under the guard. A program that writes into it without holding the key, in the
  * last instant, is not noticed.
  */
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import type { ManifestRecord } from "../../lock/manifest.js";
+import { isThere } from "../../platform/look-up.js";
 import type { PublishOptions } from "./options.js";
 import { publish } from "./protocol.js";
 import { compareTrees, type TreeChanges } from "./stage/compare-trees.js";
@@ -52,7 +52,7 @@ export async function publishChanges(
         rootBefore = rootEvidence(original);
         before = await evidenceOf(original);
         const beganMs = clock().wallMs;
-        if (existsSync(original)) await copyTree(original, stage.path, stage.signal);
+        if (isThere(original)) await copyTree(original, stage.path, stage.signal);
         const copying = { beganMs, endedMs: clock().wallMs };
         await assertUnchanged();
         if (await work(stage.path)) changes = await compareTrees(original, stage.path, copying);

@@ -2,11 +2,12 @@
  * Answers the doctor about worktrees and snapshots: finds what a crash or tampering left, and removes what is safe to
  * remove.
  */
-import { existsSync, lstatSync, rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { removeQuietly } from "../../files/durable-file.js";
+import { isThere } from "../../platform/look-up.js";
 import { claimObjects, tryMark } from "./collect/pins.js";
 import type { Layout } from "./layout.js";
 import { loadIndexParts } from "./objects/load-index.js";
@@ -32,7 +33,7 @@ export interface Fault {
 
 /** Reads descriptors, manifests and indexes, not the contents: that is `verify`. Takes no lock. */
 export async function checkSnapshots(layout: Layout): Promise<readonly Fault[]> {
-  if (!existsSync(layout.base)) return [];
+  if (!isThere(layout.base)) return [];
   return [...(await orphans(layout)), ...interrupted(layout), ...snapshots(layout), ...worktrees(layout)];
 }
 
@@ -61,7 +62,7 @@ async function tellAll({ layout }: Site, holdfast: Holdfast): Promise<void> {
 
 /** While somebody uses objects, what is in the making cannot be told from what was left. */
 async function whenQuiet<T>(layout: Layout, work: () => T): Promise<T | null> {
-  if (!existsSync(layout.use)) return work(); // Nobody ever has: and looking makes no file.
+  if (!isThere(layout.use)) return work(); // Nobody ever has: and looking makes no file.
   let claim: Disposable;
   try {
     claim = await claimObjects(layout, 0);
@@ -91,7 +92,7 @@ async function orphans(layout: Layout): Promise<Fault[]> {
 async function removeLeftRestores(layout: Layout): Promise<void> {
   await whenQuiet(layout, () => {
     for (const { intent, staged } of leftByRestores(layout)) {
-      if (/^\..+\.holdfast-\d{8}-\d{9}-[0-9a-f]{8}$/.test(basename(staged)) && existsSync(dirname(staged)))
+      if (/^\..+\.holdfast-\d{8}-\d{9}-[0-9a-f]{8}$/.test(basename(staged)) && isThere(dirname(staged)))
         if (lstatSync(staged, { throwIfNoEntry: false })?.isDirectory())
           rmSync(staged, { recursive: true, force: true });
       removeQuietly(intent);
@@ -113,7 +114,7 @@ function interrupted(layout: Layout): Fault[] {
 /** Whoever restores in place or settles marks it by a kernel lock. Looking makes no file. */
 function isUnderWay(layout: Layout, name: string): boolean {
   const { mark } = journalOf(layout, name);
-  if (!existsSync(mark)) return false;
+  if (!isThere(mark)) return false;
   const own = tryMark(mark);
   own?.[Symbol.dispose]();
   // mutant: tree-live-restore: return own === null; → return own === null && false;
@@ -132,14 +133,14 @@ function snapshots(layout: Layout): Fault[] {
   using index = createObjectIndex(parts);
   for (const id of ids) {
     const folder = folderOf(layout, id);
-    if (existsSync(join(folder, ".RETIRED"))) continue;
+    if (isThere(join(folder, ".RETIRED"))) continue;
     try {
       const { parent_id: parent } = getSnapshot(layout, id);
       if (parent !== null && !known.has(parent)) bad("broken_chain", folder, `its parent ${parent} is not there`);
       for (const piece of manifestOf(layout, id).pieces)
         if (index.find(Buffer.from(piece, "hex")) === null)
           bad("missing_part", folder, `a piece of its manifest is missing: ${piece}`);
-      if (!existsSync(join(folder, "skipped"))) bad("missing_part", folder, "the list of what was skipped is missing");
+      if (!isThere(join(folder, "skipped"))) bad("missing_part", folder, "the list of what was skipped is missing");
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       bad(error.code === "E_PARTIAL_SNAPSHOT" ? "partial" : "missing_part", folder, error.message);
@@ -147,7 +148,7 @@ function snapshots(layout: Layout): Fault[] {
   }
   for (const { folder, file } of parts) {
     const pack = join(folder, file.slice(0, -".idx".length));
-    if (!existsSync(pack) && !existsSync(join(folder, "large"))) bad("missing_part", pack, "a pack is missing");
+    if (!isThere(pack) && !isThere(join(folder, "large"))) bad("missing_part", pack, "a pack is missing");
   }
   return faults;
 }
@@ -160,7 +161,7 @@ function worktrees(layout: Layout): Fault[] {
   if (faults.length > 0) return faults; // Whose payload is where cannot be told of all.
   for (const record of listWorktrees(layout)) {
     const payload = payloadOf(layout, record);
-    if (!existsSync(payload)) bad("missing_payload", payload, `the payload of worktree ${record.worktree_id} is gone`);
+    if (!isThere(payload)) bad("missing_payload", payload, `the payload of worktree ${record.worktree_id} is gone`);
   }
   return faults;
 }

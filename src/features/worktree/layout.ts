@@ -15,12 +15,14 @@
  *   worktrees.guard             a kernel lock: of the process that adds a worktree
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { createSynced, syncFolder } from "../../files/durable-file.js";
 import { WORKTREE } from "../../lock/reserved-kinds.js";
+import { makeFolder } from "../../platform/folder-rights.js";
+import { isThere } from "../../platform/look-up.js";
 import { readSealed, sealText } from "./sealed-file.js";
 
 const SCHEMA_VERSION = 1;
@@ -73,7 +75,7 @@ export function keptPath({ root }: Layout, path: string): string {
 export function prepareLayout(layout: Layout): void {
   const format = join(layout.base, "format.json");
   try {
-    if (existsSync(format)) {
+    if (isThere(format)) {
       const { schema_version: version } = readSealed<{ schema_version: number }>(format);
       if (version > SCHEMA_VERSION)
         throw new HoldfastError(
@@ -83,10 +85,10 @@ export function prepareLayout(layout: Layout): void {
       return;
     }
     for (const folder of ["worktrees", "heads", "caches", "taken", "staging", "restores"] as const)
-      mkdirSync(layout[folder], { recursive: true });
+      makeFolder(layout[folder]);
     // mutant: tree-format-torn: const fresh = `$ → const fresh = format || `$
     const fresh = `${format}.${randomUUID()}.new`;
-    createSynced(fresh, Buffer.from(sealText({ schema_version: SCHEMA_VERSION })), 0o644);
+    createSynced(fresh, Buffer.from(sealText({ schema_version: SCHEMA_VERSION })));
     renameSync(fresh, format); // Whole or not at all; two that come first write the same bytes.
     syncFolder(layout.base);
     syncFolder(layout.home);

@@ -3,12 +3,13 @@
  * taken).
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { linkSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { underGuard } from "../../files/guard.js";
 import { existingTextPath } from "../../files/real-path.js";
+import { isThere } from "../../platform/look-up.js";
 import { keptPath, type Layout, parseWorktreeName } from "./layout.js";
 import { readSealedIfThere, sealText } from "./sealed-file.js";
 
@@ -39,7 +40,7 @@ export function getWorktree(layout: Layout, name: string): WorktreeRecord {
 }
 
 export function listWorktrees(layout: Layout): WorktreeRecord[] {
-  if (!existsSync(layout.worktrees)) return [];
+  if (!isThere(layout.worktrees)) return [];
   const names = readdirSync(layout.worktrees)
     .filter((name) => name.endsWith(".json"))
     .sort();
@@ -139,7 +140,7 @@ function taken(name: string): HoldfastError {
 function createWhole(path: string, text: string, name: string): void {
   const fresh = `${path}.${randomUUID()}.new`;
   try {
-    createSynced(fresh, Buffer.from(text), 0o644);
+    createSynced(fresh, Buffer.from(text));
     linkSync(fresh, path);
     syncFolder(join(path, ".."));
   } catch (error) {

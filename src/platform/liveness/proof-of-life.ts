@@ -7,11 +7,12 @@
  * proves nothing by itself. One that cannot be opened is "unknown". The file is removed only by its own process.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";
+import { createFile, makeFolder } from "../folder-rights.js";
 import { tryLockExclusive, tryLockShared } from "../kernel-lock.js";
-import { namesIn } from "../names-in.js";
+import { namesIn } from "../look-up.js";
 import { lifeOfCommand } from "./command-mark.js";
 
 /** The file is padded, and its last byte is there to be written by whoever wants to wake this process. */
@@ -50,8 +51,8 @@ export function openProofOfLife(
   const path = join(dir, nonce);
   let fd = -1;
   try {
-    mkdirSync(dir, { recursive: true });
-    fd = openSync(path, "wx+", 0o644);
+    makeFolder(dir);
+    fd = createFile(path, "wx+");
     if (!lock(fd)) throw new Error("a new file was locked by someone else");
     writeSync(fd, firstLine({ nonce, ...about }));
     return {
@@ -104,7 +105,7 @@ function once(action: (keepsFile: boolean) => void): (keepsFile?: boolean) => vo
  */
 export function sweepProofs(dir: string, goneForMs: number): void {
   const limit = Date.now() - goneForMs;
-  const names = namesIn(dir).filter((name) => NONCE.test(name));
+  const names = namesToTidy(dir).filter((name) => NONCE.test(name));
   const from = Math.floor(Math.random() * Math.max(1, names.length - SWEEP_AT_MOST + 1));
   for (const name of names.slice(from, from + SWEEP_AT_MOST)) {
     try {
@@ -112,6 +113,15 @@ export function sweepProofs(dir: string, goneForMs: number): void {
     } catch {
       // Somebody else's, or gone: not ours to tidy.
     }
+  }
+}
+
+/** None where this user may not list them: there is nothing for it to tidy. */
+function namesToTidy(dir: string): string[] {
+  try {
+    return namesIn(dir);
+  } catch {
+    return [];
   }
 }
 

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { isatty } from "node:tty";
+import { namesIn } from "../look-up.js";
 import { startFromTicks } from "../machine.js";
-import { namesIn } from "../names-in.js";
 import { runTool } from "../system-tool.js";
 
 export interface ProcessRow {

@@ -4,13 +4,14 @@
  * the store open does not need that guard to acquire a lock. Grants that were made in between are moved back, and the
  * removal is refused. Guard files stay.
  */
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { removeFile } from "../../files/durable-file.js";
 import { underGuard } from "../../files/guard.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import type { Clock } from "../../platform/clock.js";
+import { isThere } from "../../platform/look-up.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
 import { type Layout, layoutOf } from "./layout.js";
@@ -24,14 +25,13 @@ export function createFileInstallation(place: string): Installation {
   const mark = join(layout.root, "store.json");
   return {
     async pending() {
-      if (!existsSync(mark))
-        return [{ version: 1, about: "folders for locks, and store.json", statements: layout.root }];
+      if (!isThere(mark)) return [{ version: 1, about: "folders for locks, and store.json", statements: layout.root }];
       checkVersion(mark);
       return [];
     },
     install: async () => undefined,
     async uninstall(clock) {
-      if (!existsSync(mark)) return false;
+      if (!isThere(mark)) return false;
       await underGuard(join(layout.root, "store.guard"), () => {
         checkVersion(mark);
         removeAll(layout, mark, clock);

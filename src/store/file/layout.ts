@@ -17,7 +17,10 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { ioError } from "../../base/errors.js";
 import type { Key } from "../../lock/key.js";
+import { UNFINISHED } from "../../platform/folder-rights.js";
+import { isAbsence } from "../../platform/look-up.js";
 import { encodeSegment } from "./encoding.js";
 
 export interface Layout {
@@ -46,9 +49,12 @@ export function treeFolder({ locks }: Layout, tree: Key): string {
 export function treeFolders({ locks }: Layout): string[] {
   try {
     const entries = readdirSync(locks, { withFileTypes: true });
-    return entries.filter((entry) => !entry.isFile()).map((entry) => join(locks, entry.name));
-  } catch {
-    return [];
+    return entries
+      .filter((entry) => !entry.isFile() && !entry.name.endsWith(UNFINISHED))
+      .map((entry) => join(locks, entry.name));
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw ioError(error, "list", locks);
   }
 }
 

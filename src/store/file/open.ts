@@ -7,7 +7,6 @@
  * id; what is held is in `locks/` and counts on.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { lostStore } from "../../base/lost-store.js";
@@ -18,6 +17,7 @@ import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
 import { assertLocalFileSystem, probeFileSystem, sweepProbes } from "../../platform/file-system.js";
+import { makeFolder, makeHome } from "../../platform/folder-rights.js";
 import type { Store } from "../contract.js";
 import { firstSettings } from "../first-settings.js";
 import { openProofFolder } from "../local/liveness-and-wake-ups.js";
@@ -61,8 +61,9 @@ export async function openFileStore(
 /** A store is new until its settings are on record, so that a crash here does not spare the next one the probes. */
 function prepareFolder({ root, locks, ops }: Layout, isNew: boolean): void {
   try {
-    mkdirSync(locks, { recursive: true });
-    mkdirSync(ops, { recursive: true });
+    makeHome(root);
+    makeFolder(locks);
+    makeFolder(ops);
     sweepProbes(root);
   } catch (error) {
     throw ioError(error, "create", locks);

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
+import { ifThere } from "../../files/if-there.js";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
@@ -122,11 +123,7 @@ function ticketsAt(key: Key, path: string): Ticket[] {
 }
 
 function placesAt(path: string): Ticket[] {
-  try {
-    return parsePlaces(readFileSync(path, "utf8"));
-  } catch {
-    return [];
-  }
+  return ifThere(path, (fd) => parsePlaces(readFileSync(fd, "utf8"))) ?? [];
 }
 
 /** The tree of a chain, by its first entry, or null when it has none. */

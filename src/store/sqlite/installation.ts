@@ -4,12 +4,12 @@
  * process that has it open finds no tables, or a file that is gone, and reports it; the next process that opens it
  * begins anew.
  */
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { removeFile } from "../../files/durable-file.js";
 import { enterAll } from "../../files/guard.js";
 import type { Clock } from "../../platform/clock.js";
+import { isThere } from "../../platform/look-up.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
 import { Database } from "./connection/database.js";
@@ -24,7 +24,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
   const path = resolve(place);
   return {
     async pending() {
-      const version = existsSync(path) ? withDatabase(path, (database) => knownVersion(database, migrations)) : 0;
+      const version = isThere(path) ? withDatabase(path, (database) => knownVersion(database, migrations)) : 0;
       return missingMigrations(migrations, version).map(({ version, about, sql }) => ({
         version,
         about,
@@ -33,7 +33,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
     },
     install: async () => undefined,
     async uninstall(clock) {
-      if (!existsSync(path)) return false;
+      if (!isThere(path)) return false;
       const turnstile = openTurnstile(`${path}-turn`);
       await enterAll([turnstile], path);
       try {

@@ -18,7 +18,8 @@ import { basename, dirname, join } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { lostStore } from "../../base/lost-store.js";
 import { removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
-import { namesIn } from "../../platform/names-in.js";
+import { READ_AND_WRITE, takeRights } from "../../platform/folder-rights.js";
+import { namesIn } from "../../platform/look-up.js";
 import { Database } from "./connection/database.js";
 
 export type FileState = "missing" | "empty" | "there";
@@ -64,6 +65,8 @@ export function makeDatabase(path: string, makeTables: (database: Database) => v
 function putInPlace(own: string, path: string): void {
   const fd = openSync(own, "r+");
   try {
+    // SQLite gives the files beside the database the mode and the owner of the database.
+    takeRights(fd, own, READ_AND_WRITE);
     fsyncSync(fd);
   } finally {
     closeSync(fd);

@@ -3,7 +3,6 @@
  * database is made leaves none or a whole one (make.ts). Tables that are added to a database of another program come in one
  * transaction.
  */
-import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { syncFolder } from "../../files/durable-file.js";
@@ -12,6 +11,7 @@ import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
 import { assertLocalFileSystem, probeFileSystem } from "../../platform/file-system.js";
+import { makeHome } from "../../platform/folder-rights.js";
 import type { Store } from "../contract.js";
 import { openProofFolder } from "../local/liveness-and-wake-ups.js";
 import { createLocalStore } from "../local/local-store.js";
@@ -142,7 +142,7 @@ function machineOf(database: Database): MachineRecord | null {
 
 function prepareFolder(folder: string, isNew: boolean): void {
   try {
-    const first = mkdirSync(folder, { recursive: true });
+    const first = makeHome(folder);
     if (first !== undefined) syncNames(first, folder);
   } catch (error) {
     throw ioError(error, "create", folder);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -96,6 +97,10 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
   async GUARD_MISSING(ward) {
     await ward.use(async (one) => (await one.acquire("t")).release());
     rmSync(join(ward.home, ward.kind === "sqlite" ? "holdfast.db-turn" : "locks/t/guard"));
+  },
+  async RIGHTS_FOR_OTHERS(ward) {
+    await ward.use((one) => one.acquire("t", DETACHED));
+    chmodSync(join(ward.root, ".holdfast"), 0o755);
   },
   async GUARD_PERMISSIONS(ward) {
     await ward.use(async (one) => (await one.acquire("t")).release());

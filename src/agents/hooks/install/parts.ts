@@ -3,9 +3,10 @@
  * for agents.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
+import { isThere } from "../../../platform/look-up.js";
 import { AGENT_CLIENTS, type AgentClient, type Client } from "../call.js";
 import type { FilePart } from "./change-plan.js";
 import { clientFile, type HookOptions } from "./client-entries.js";
@@ -137,7 +138,7 @@ export const agentsPagePart: FilePart = {
 
 /** Clients that have left a folder here; all of them when none has. */
 export function clientsIn(root: string): readonly AgentClient[] {
-  const found = AGENT_CLIENTS.filter((client) => existsSync(join(root, `.${client}`)));
+  const found = AGENT_CLIENTS.filter((client) => isThere(join(root, `.${client}`)));
   return found.length === 0 ? AGENT_CLIENTS : found;
 }
 

@@ -1,9 +1,9 @@
 /** Shows the settings in force, and the source of each. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CONFIG_FILE } from "../../../client/workspace/config.js";
 import { settingsInForce } from "../../../client/workspace/settings-in-force.js";
 import type { Workspace } from "../../../features/configuration.js";
+import { isThere } from "../../../platform/look-up.js";
 import type { Outcome } from "../command.js";
 import { columns } from "../output/text.js";
 
@@ -19,7 +19,7 @@ export function showConfig(workspace: Workspace): Outcome {
         name,
         `${shown(value)} (${source})`,
       ]);
-      rows.push(["file", file === null ? "none" : existsSync(file) ? file : `${file} (not there)`]);
+      rows.push(["file", file === null ? "none" : isThere(file) ? file : `${file} (not there)`]);
       return columns(rows, screen.width);
     },
   };

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { removeQuietly } from "../../../files/durable-file.js";
 import { lifeOfAny } from "../../../platform/liveness/proof-of-life.js";
-import { namesIn } from "../../../platform/names-in.js";
+import { namesIn } from "../../../platform/look-up.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 import { treesOf } from "../store-walk.js";
 

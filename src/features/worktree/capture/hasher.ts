@@ -8,11 +8,9 @@ import {
   type BigIntStats,
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -21,6 +19,7 @@ import {
 import { dirname, join } from "node:path";
 import { ioError } from "../../../base/errors.js";
 import { writeFully } from "../../../files/durable-file.js";
+import { createFresh, makeFolder, READ_ONLY, takeRights } from "../../../platform/folder-rights.js";
 import { LARGE_BYTES, largePath } from "../objects/object-format.js";
 import { createObjectIndex, type IndexPart } from "../objects/object-index.js";
 import { createPackWriter } from "../objects/pack-writer.js";
@@ -98,7 +97,7 @@ export function createHasher({ folder, thread, parts }: HasherPlace): Hasher {
       return sha256;
     }
     const path = largePath(folder, sha256.toString("hex"));
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     renameSync(fresh, path);
     pack.noteLarge(sha256, size);
     return sha256;
@@ -144,7 +143,7 @@ function hashClone(path: string, size: number): Buffer | null {
   try {
     if (fstatSync(fd).size !== size) return null;
     const sha256 = hashOf(fd);
-    fchmodSync(fd, 0o444);
+    takeRights(fd, path, READ_ONLY);
     fsyncSync(fd);
     return sha256;
   } finally {
@@ -154,7 +153,7 @@ function hashClone(path: string, size: number): Buffer | null {
 
 /** Copies and hashes in one pass. Null when the file has not the length it had. */
 function copyLarge(from: number, path: string, size: number, hasHoles: boolean): Buffer | null {
-  const to = openSync(path, "w", 0o444);
+  const to = createFresh(path, "wx", READ_ONLY);
   try {
     const digest = createHash("sha256");
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);

@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, readSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { writeFully } from "../../../files/durable-file.js";
+import { createFile } from "../../../platform/folder-rights.js";
 
 const CHUNK_BYTES = 1 << 18;
 
@@ -15,7 +16,7 @@ export interface LineWriter {
 
 /** `onBytes` sees everything that is written. */
 export function createLineWriter(path: string, onBytes?: (bytes: Buffer) => void): LineWriter {
-  const fd = openSync(path, "wx", 0o600);
+  const fd = createFile(path);
   let lines: string[] = [];
   let length = 0;
   let written = 0;

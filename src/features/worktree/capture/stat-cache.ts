@@ -9,7 +9,8 @@
  *   sha256 of all the lines before
  */
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { isThere } from "../../../platform/look-up.js";
 import { comparePaths } from "../manifest/entry.js";
 import { createLineWriter, readLines } from "./line-files.js";
 
@@ -49,7 +50,7 @@ function isPlain(name: string): boolean {
 
 /** Which snapshot a cache belongs to, or null when it is missing or damaged. */
 export function checkCache(path: string): string | null {
-  if (!existsSync(path)) return null;
+  if (!isThere(path)) return null;
   try {
     if (!hasItsHash(path)) return null;
     for (const head of readLines(path)) return (JSON.parse(head) as { snapshot_id: string }).snapshot_id;

@@ -8,10 +8,12 @@
  * A folder that is not complete is never a snapshot in the making (those are in staging/): it was removed on purpose
  * (`.RETIRED`), or damaged. A damaged one is kept as long as it has a descriptor, so that a person can repair it.
  */
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
+import { closeSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { syncFolder } from "../../../files/durable-file.js";
+import { createFresh } from "../../../platform/folder-rights.js";
+import { isThere } from "../../../platform/look-up.js";
 import type { Layout } from "../layout.js";
 import { entriesOf } from "../manifest/manifest-reader.js";
 import { createMarks, type Marks } from "../objects/marks.js";
@@ -55,7 +57,7 @@ async function sweep(layout: Layout): Promise<Collected> {
   for (const id of allIds(layout)) {
     await setImmediate();
     const folder = folderOf(layout, id);
-    if (existsSync(join(folder, ".READY")) || existsSync(join(folder, "descriptor.json"))) continue;
+    if (isThere(join(folder, ".READY")) || isThere(join(folder, "descriptor.json"))) continue;
     sweepFolder(layout, folder, { index: reader.index, used }, collected);
   }
   syncFolder(layout.taken);
@@ -146,7 +148,7 @@ export function onlyOf(worktree: string, all: readonly SnapshotInfo[]): string[]
 
 /** Takes a snapshot out of the list; its contents stay until gc finds that nothing uses them. A crash leaves it listed or not. */
 export function retire(folder: string): void {
-  closeSync(openSync(join(folder, ".RETIRED"), "w"));
+  closeSync(createFresh(join(folder, ".RETIRED")));
   for (const name of [".READY", "descriptor.json", "manifest", "skipped"]) rmSync(join(folder, name), { force: true });
   syncFolder(folder);
 }

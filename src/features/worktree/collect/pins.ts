@@ -8,6 +8,7 @@
 import { closeSync, openSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { sleep } from "../../../base/sleep.js";
+import { openOrMake } from "../../../platform/folder-rights.js";
 import { tryLockExclusive, tryLockShared } from "../../../platform/kernel-lock.js";
 import type { Layout } from "../layout.js";
 
@@ -98,7 +99,7 @@ function openLockable(path: string): Disposable & { readonly fd: number } {
 /** Whoever may only read can still take a shared lock. */
 function openEither(path: string): number {
   try {
-    return openSync(path, "a+", 0o644);
+    return openOrMake(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EROFS" && code !== "EACCES" && code !== "EPERM") throw error;

@@ -6,9 +6,10 @@
  *
  * A crash leaves a file beside the index, which the next gc removes, or large files that no index names, which it finds.
  */
-import { existsSync, readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolder } from "../../../files/durable-file.js";
+import { isThere } from "../../../platform/look-up.js";
 import { createIndexRuns } from "../objects/index-runs.js";
 import type { Marks } from "../objects/marks.js";
 import { IS_LARGE } from "../objects/object-format.js";
@@ -17,7 +18,7 @@ import type { ObjectIndex } from "../objects/object-index.js";
 /** `files` are the indexes of the folder that stay. Returns how many bytes each removed object had. */
 export function sweepLarge(folder: string, files: readonly string[], index: ObjectIndex, used: Marks): number[] {
   const large = join(folder, "large");
-  if (!existsSync(large)) return [];
+  if (!isThere(large)) return [];
   const named = new Set<string>();
   for (const file of files) {
     const part = index.parts.findIndex((each) => each.folder === folder && each.file === file);

@@ -4,8 +4,9 @@
  * the list is the root hash: it covers the pieces, they cover names, modes, times and the hashes of all contents.
  */
 import { createHash, hash } from "node:crypto";
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync } from "node:fs";
 import { writeFully } from "../../../files/durable-file.js";
+import { createFile, READ_ONLY } from "../../../platform/folder-rights.js";
 import { type Entry, entryLine } from "./entry.js";
 
 /** On average this many lines make a piece, and never more than `MOST_LINES`. */
@@ -26,7 +27,7 @@ export interface ManifestWriter {
 }
 
 export function createManifestWriter(path: string, store: (sha256: Buffer, content: Buffer) => void): ManifestWriter {
-  const fd = openSync(path, "wx", 0o444);
+  const fd = createFile(path, "wx", READ_ONLY);
   const root = createHash("sha256");
   let lines: string[] = [];
   let list: string[] = [];

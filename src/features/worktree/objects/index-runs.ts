@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, unlinkSync } from "node:fs";
 import { writeFully } from "../../../files/durable-file.js";
+import { createFile, READ_ONLY } from "../../../platform/folder-rights.js";
 import { type Bloom, createBloom } from "./bloom.js";
 import { createSampler, type IndexTable, openTable, readWhole } from "./index-table.js";
 import { HASH_BYTES, INDEX_HEAD, INDEX_RECORD_BYTES } from "./object-format.js";
@@ -108,7 +109,7 @@ function writeRun(path: string, records: Buffer): void {
 
 function writeIndex(path: string, pieces: Iterable<Buffer>): void {
   const digest = createHash("sha256");
-  const fd = openSync(path, "wx", 0o444);
+  const fd = createFile(path, "wx", READ_ONLY);
   let written = 0;
   const write = (bytes: Buffer): void => {
     writeFully(fd, bytes, written);

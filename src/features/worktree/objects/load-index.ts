@@ -3,9 +3,10 @@
  * for all of them together; of the others a sample is kept, and they are searched in their files (index-table.ts).
  */
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, fstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
+import { isThere } from "../../../platform/look-up.js";
 import { CHUNK_BYTES, createSampler, readWhole, type TableSource } from "./index-table.js";
 import { HASH_BYTES, INDEX_FILE, INDEX_HEAD, INDEX_RECORD_BYTES } from "./object-format.js";
 import type { IndexPart } from "./object-index.js";
@@ -40,7 +41,7 @@ function indexFilesIn(folder: string): string[] {
       .filter((name) => INDEX_FILE.test(name))
       .sort();
   } catch (error) {
-    if (!existsSync(folder)) return []; // Removed since it was listed.
+    if (!isThere(folder)) return []; // Removed since it was listed.
     throw ioError(error, "list", folder);
   }
 }

@@ -2,9 +2,10 @@
  * Writes one pack and the index of its objects and of its thread's large objects. Readers see nothing of it until its
  * snapshot is published.
  */
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsyncSync } from "node:fs";
 import { join } from "node:path";
 import { writeFully } from "../../../files/durable-file.js";
+import { createFile, READ_ONLY } from "../../../platform/folder-rights.js";
 import { createIndexRuns } from "./index-runs.js";
 import { HASH_BYTES, IS_LARGE, indexName, PACK_HEAD, packName, RECORD_HEAD_BYTES } from "./object-format.js";
 
@@ -36,7 +37,7 @@ export function createPackWriter(folder: string, thread: number): PackWriter {
     filled = 0;
   };
   const append = (bytes: Buffer): void => {
-    fd ??= openSync(join(folder, packName(thread)), "wx", 0o444);
+    fd ??= createFile(join(folder, packName(thread)), "wx", READ_ONLY);
     if (filled + bytes.length > BUFFER_BYTES) flush();
     if (bytes.length > BUFFER_BYTES) {
       writeFully(fd, bytes, written);

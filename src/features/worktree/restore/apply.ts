@@ -10,7 +10,6 @@
 import {
   type BigIntStats,
   chmodSync,
-  existsSync,
   linkSync,
   lstatSync,
   lutimesSync,
@@ -23,6 +22,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
+import { isThere } from "../../../platform/look-up.js";
 import { evidenceOf } from "../capture/evidence.js";
 import { isFolder, isReached, makeWay } from "./folders-on-path.js";
 import type { Place } from "./journal.js";
@@ -157,7 +157,7 @@ function link(stage: string, full: string, to: string, n: number, was: string | 
   const there = lstatSync(full, { throwIfNoEntry: false });
   if (there !== undefined && there.ino === target.ino && there.dev === target.dev) return;
   const fresh = join(stage, "new", String(n));
-  if (existsSync(fresh)) unlinkSync(fresh);
+  if (isThere(fresh)) unlinkSync(fresh);
   linkSync(to, fresh);
   put(stage, full, n, was);
 }

@@ -18,11 +18,12 @@
  * Not promised: the hold is a lease of 24 hours. A process that acquires the lock through the library a day after a crash
  * that was never settled finds a half-restored payload; the verbs here still settle it first.
  */
-import { existsSync, lstatSync, mkdirSync, opendirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
+import { lstatSync, mkdirSync, opendirSync, readdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { syncFolder } from "../../../files/durable-file.js";
+import { isThere } from "../../../platform/look-up.js";
 import { pinObjects, tryMark } from "../collect/pins.js";
 import { type Layout, worktreeKey } from "../layout.js";
 import { payloadOf, type WorktreeRecord } from "../registry.js";
@@ -109,10 +110,10 @@ export async function settle(
   { isReverting = false } = {},
 ): Promise<RestoredInPlace | null> {
   const files = journalOf(layout, name);
-  // mutant: tree-live-revert: using own = existsSync( → forgetRevert(layout, name); using own = existsSync(
-  using own = existsSync(files.folder) ? mark(files, name) : null;
+  // mutant: tree-live-revert: using own = isThere( → forgetRevert(layout, name); using own = isThere(
+  using own = isThere(files.folder) ? mark(files, name) : null;
   if (!isReverting) forgetRevert(layout, name); // Never that of a revert whose process lives.
-  if (own === null || !existsSync(files.folder)) return null;
+  if (own === null || !isThere(files.folder)) return null;
   const isDecided = files.journal() !== null;
   const hold = await openHold(holdfast, name, files, isDecided);
   if (isDecided && hold !== null) return finish(layout, files, hold, (id) => hasToldRestore(holdfast, name, id));
@@ -209,14 +210,14 @@ function tidy({ stage: folder, kept }: Place): Kept[] {
       renameSync(join(old, name), join(kept, name.slice("keep-".length)));
     }
   }
-  if (existsSync(kept)) syncFolder(kept);
+  if (isThere(kept)) syncFolder(kept);
   rmSync(folder, { recursive: true, force: true });
-  return existsSync(kept) ? readdirSync(kept).map((name) => ({ at: join(kept, name) })) : [];
+  return isThere(kept) ? readdirSync(kept).map((name) => ({ at: join(kept, name) })) : [];
 }
 
 /** Never all of them at once: every file of a tree may have been put aside. None when there is no such folder. */
 function* namesOneByOne(folder: string): Generator<string> {
-  if (!existsSync(folder)) return;
+  if (!isThere(folder)) return;
   const names = opendirSync(folder);
   try {
     for (let entry = names.readSync(); entry !== null; entry = names.readSync()) yield entry.name;

@@ -10,10 +10,12 @@
  *
  * protocol: restore journal
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import { replaceFile, syncFolder } from "../../../files/durable-file.js";
+import { makeFolder, UNFINISHED } from "../../../platform/folder-rights.js";
+import { isThere } from "../../../platform/look-up.js";
 import { keptPath, type Layout } from "../layout.js";
 import { readSealed, readSealedIfThere, sealText } from "../sealed-file.js";
 import { createStepWriter, readSteps, type Step, type StepWriter } from "./steps.js";
@@ -63,7 +65,7 @@ export interface JournalFolder {
 export function journalOf(layout: Layout, worktree: string): JournalFolder {
   const folder = join(layout.restores, worktree);
   const at = (name: string): string => join(folder, name);
-  const text = (name: string): string | null => (existsSync(at(name)) ? readFileSync(at(name), "utf8").trim() : null);
+  const text = (name: string): string | null => (isThere(at(name)) ? readFileSync(at(name), "utf8").trim() : null);
   return {
     folder,
     mark: join(layout.restores, `${worktree}.mark`),
@@ -72,7 +74,7 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
       return place === null ? null : movedBy(place, (path) => resolve(layout.root, path));
     },
     writePlace(place) {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       // mutant: tree-place-inside: (path) => keptPath(layout, path)) → (path) => (keptPath(layout, path), path))
       const text = sealText(movedBy(place, (path) => keptPath(layout, path)));
       replaceFile(at("place.json"), Buffer.from(text), true);
@@ -80,8 +82,7 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
     },
     hold: () => text("hold"),
     keepHold(token) {
-      writeFileSync(at("hold"), `${token}\n`, { mode: 0o600, flush: true });
-      syncFolder(folder);
+      replaceFile(at("hold"), Buffer.from(`${token}\n`), true);
     },
     newSteps: () => createStepWriter(at("steps")),
     readSteps({ steps_hash: hash, rescue_id: rescue }, from) {
@@ -92,11 +93,11 @@ export function journalOf(layout: Layout, worktree: string): JournalFolder {
         next: [`The state before is snapshot ${rescue}: restore it to a new folder.`],
       });
     },
-    journal: () => (existsSync(at("journal.json")) ? readSealed<Journal>(at("journal.json")) : null),
+    journal: () => (isThere(at("journal.json")) ? readSealed<Journal>(at("journal.json")) : null),
     decide: (journal) => replaceFile(at("journal.json"), Buffer.from(sealText(journal)), true),
     progress: () => Number(text("progress") ?? 0),
     writeProgress: (count) => replaceFile(at("progress"), Buffer.from(`${count}\n`), true),
-    isApplied: () => existsSync(at("applied")),
+    isApplied: () => isThere(at("applied")),
     markApplied: () => replaceFile(at("applied"), Buffer.from("applied\n"), true),
     close() {
       // The journal goes first: without it, what is left is only tidied.
@@ -117,8 +118,8 @@ function movedBy(place: Place, move: (path: string) => string): Place {
 
 /** All worktrees a restore in place has left something of. */
 export function unsettled(layout: Layout): string[] {
-  if (!existsSync(layout.restores)) return [];
+  if (!isThere(layout.restores)) return [];
   return readdirSync(layout.restores, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && !entry.name.endsWith(UNFINISHED))
     .map((entry) => entry.name);
 }

@@ -12,9 +12,9 @@
  * Without the note the second try would revert the revert. Any other verb on the worktree finishes the restore in the
  * journal and forgets the note.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { removeFile, replaceFile } from "../../../files/durable-file.js";
+import { isThere } from "../../../platform/look-up.js";
 import type { Layout } from "../layout.js";
 import { readSealedIfThere, sealText } from "../sealed-file.js";
 import type { RestoredInPlace } from "./in-place.js";
@@ -64,7 +64,7 @@ function writeNote(layout: Layout, note: RevertNote): void {
 
 export function forgetRevert(layout: Layout, name: string): void {
   const path = notePath(layout, name);
-  if (existsSync(path)) removeFile(path);
+  if (isThere(path)) removeFile(path);
 }
 
 function notePath({ restores }: Layout, name: string): string {

@@ -8,7 +8,8 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
-import { createSynced } from "../../../files/durable-file.js";
+import { writeSynced } from "../../../files/durable-file.js";
+import { createFile, READ_ONLY } from "../../../platform/folder-rights.js";
 import { sealText, unseal } from "../sealed-file.js";
 
 export const ENGINE = "holdfast-objects/1";
@@ -49,10 +50,14 @@ const SEAL = "descriptor_checksum";
 /** Writes descriptor and, only after it is on the disk, `.READY`. */
 export function writeDescriptor(folder: string, descriptor: Descriptor): SnapshotInfo {
   const text = sealText(descriptor, SEAL);
-  createSynced(join(folder, "descriptor.json"), Buffer.from(text), 0o444);
+  createReadOnly(join(folder, "descriptor.json"), text);
   const checksum = checksumOf(text);
-  createSynced(join(folder, ".READY"), Buffer.from(`${hash("sha256", text, "hex")}\n`), 0o444);
+  createReadOnly(join(folder, ".READY"), `${hash("sha256", text, "hex")}\n`);
   return withWarnings(descriptor, checksum);
+}
+
+function createReadOnly(path: string, text: string): void {
+  writeSynced(createFile(path, "wx", READ_ONLY), Buffer.from(text));
 }
 
 /** `E_PARTIAL_SNAPSHOT` when it has no `.READY` that fits; `E_FORMAT_UNSUPPORTED`. */

@@ -1,7 +1,8 @@
 /** Finds snapshots: by their folders alone, without a lock. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../../../base/errors.js";
+import { isThere } from "../../../platform/look-up.js";
 import type { Layout } from "../layout.js";
 import { loadIndexParts } from "../objects/load-index.js";
 import { createObjectIndex } from "../objects/object-index.js";
@@ -18,7 +19,7 @@ export function allIds({ taken }: Layout): string[] {
   try {
     return readdirSync(taken).filter(isSnapshotId).sort();
   } catch (error) {
-    if (!existsSync(taken)) return [];
+    if (!isThere(taken)) return [];
     throw ioError(error, "list", taken);
   }
 }
@@ -94,7 +95,7 @@ function idsTagged(layout: Layout, tag: string): string[] {
 
 /** Those in the making, or left by a crash. */
 function stagedIds({ staging }: Layout): string[] {
-  return existsSync(staging) ? readdirSync(staging).filter(isSnapshotId).sort() : [];
+  return isThere(staging) ? readdirSync(staging).filter(isSnapshotId).sort() : [];
 }
 
 /** How many of the newest snapshots a new one looks for contents in; older contents are stored again rather than searched for. */
@@ -106,15 +107,6 @@ export function objectFolders(layout: Layout, { newest = false } = {}): string[]
   return ids
     .map((id) => folderOf(layout, id))
     .filter((folder) => isThere(join(folder, ".READY")) || isThere(join(folder, ".RETIRED")));
-}
-
-/** An error of the disk is no absence. */
-function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    throw ioError(error, "look at", path);
-  }
 }
 
 /** Opens all objects for reading. Pin them first. */

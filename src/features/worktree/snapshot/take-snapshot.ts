@@ -20,11 +20,13 @@
  *
  * protocol: snapshot intent
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile, syncFolder } from "../../../files/durable-file.js";
 import type { Clock } from "../../../platform/clock.js";
+import { makeFolder } from "../../../platform/folder-rights.js";
+import { isThere } from "../../../platform/look-up.js";
 import { type Captured, capture } from "../capture/capture.js";
 import { readIgnoreRules } from "../capture/ignore-rules.js";
 import { checkCache } from "../capture/stat-cache.js";
@@ -81,7 +83,7 @@ export async function take(site: Site, request: TakeRequest, committer: Committe
   using _pin = await pinObjects(layout);
   const id = newSnapshotId(site.clock().wallMs);
   const folder = join(layout.staging, id);
-  mkdirSync(folder);
+  makeFolder(folder);
   try {
     announce(folder, id, request.worktree, site);
     const captured = await stage(site, request, id, folder);
@@ -165,8 +167,8 @@ function describe(
 function publish(layout: Layout, { snapshot_id: id, worktree_id: worktree, parent_id: parent }: SnapshotInfo): void {
   const from = join(layout.staging, id);
   const to = folderOf(layout, id);
-  if (existsSync(to)) {
-    if (!existsSync(from)) return;
+  if (isThere(to)) {
+    if (!isThere(from)) return;
     throw new HoldfastError("E_IO", `${to} is there already`, { details: { path: to } });
   }
   writeHead(layout, worktree, id, parent);

@@ -4,10 +4,11 @@
  * packs from their first byte to their last, heads, worktree records and caches. It goes on after a finding, and names
  * what it found.
  */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { HoldfastError } from "../../../base/errors.js";
+import { isThere } from "../../../platform/look-up.js";
 import { hashOfFile } from "../capture/hasher.js";
 import { checkCache } from "../capture/stat-cache.js";
 import type { Layout } from "../layout.js";
@@ -55,7 +56,7 @@ export async function verifySnapshots(layout: Layout, only: string | null, signa
     signal?.throwIfAborted();
     await setImmediate();
     const folder = folderOf(layout, id);
-    if (only === null && existsSync(join(folder, ".RETIRED"))) continue;
+    if (only === null && isThere(join(folder, ".RETIRED"))) continue;
     try {
       await checker.checkSnapshot(folder, getSnapshot(layout, id));
     } catch (error) {
@@ -189,7 +190,7 @@ function firstBytes(path: string): Buffer {
 /** The small files of worktrees. */
 export function checkRecords(layout: Layout, find: (snapshotId: null, path: string, error: Error) => void): void {
   for (const folder of [layout.base, layout.worktrees, layout.heads])
-    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    for (const name of isThere(folder) ? readdirSync(folder) : []) {
       if (!name.endsWith(".json")) continue;
       try {
         readSealedIfThere(join(folder, name));
@@ -200,7 +201,7 @@ export function checkRecords(layout: Layout, find: (snapshotId: null, path: stri
 }
 
 function checkCaches(layout: Layout, find: Find): void {
-  for (const name of existsSync(layout.caches) ? readdirSync(layout.caches) : []) {
+  for (const name of isThere(layout.caches) ? readdirSync(layout.caches) : []) {
     const path = join(layout.caches, name);
     if (checkCache(path) === null)
       find(

@@ -3,10 +3,11 @@ import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } fr
 import { ioError } from "../../../base/errors.js";
 import { isNamed, writeFully } from "../../../files/durable-file.js";
 import { type FolderNames, KnownName } from "../../../files/folder-names.js";
+import { openOrMake } from "../../../platform/folder-rights.js";
+import { isAbsence } from "../../../platform/look-up.js";
 
 const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
-const NOT_THERE = new Set(["ENOENT", "ENOTDIR"]);
 
 export interface AuditLine {
   readonly text: string;
@@ -65,7 +66,7 @@ export class AuditFile {
     try {
       fd = openSync(path, "r");
     } catch (error) {
-      if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return;
+      if (isAbsence(error)) return;
       throw ioError(error, "read", path);
     }
     try {
@@ -99,8 +100,7 @@ export class AuditFile {
   #open(): number {
     if (this.#fd < 0) {
       try {
-        closeSync(openSync(this.path, "a+"));
-        this.#fd = openSync(this.path, "r+");
+        this.#fd = openOrMake(this.path);
       } catch (error) {
         throw ioError(error, "open", this.path);
       }

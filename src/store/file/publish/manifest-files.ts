@@ -10,7 +10,7 @@
  * A crash between leaves it announced, and the next process in the guard of the tree writes it again.
  */
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
@@ -21,6 +21,8 @@ import {
   type ManifestFile,
   type ManifestRecord,
 } from "../../../lock/manifest.js";
+import { makeFolder, openOrMake } from "../../../platform/folder-rights.js";
+import { namesIn } from "../../../platform/look-up.js";
 import type { ManifestPage } from "../../contract.js";
 
 const READ_BYTES = 65_536;
@@ -36,8 +38,8 @@ export class ManifestFiles {
   write(record: ManifestRecord, publishing: string): void {
     const folder = this.#folderOf(record.target);
     try {
-      makeFolder(publishing);
-      makeFolder(folder);
+      makeSynced(publishing);
+      makeSynced(folder);
     } catch (error) {
       throw ioError(error, "create", folder);
     }
@@ -55,7 +57,7 @@ export class ManifestFiles {
   addFiles({ target, id }: Manifest, files: readonly ManifestFile[], durable: boolean): void {
     const path = join(this.#folderOf(target), `${id}.files.jsonl`);
     try {
-      const fd = openSync(path, "a", 0o644);
+      const fd = openOrMake(path);
       try {
         const lines = Buffer.from(files.map((file) => `${JSON.stringify(file)}\n`).join(""));
         const size = statSync(path).size;
@@ -122,21 +124,11 @@ export class ManifestFiles {
 }
 
 /** With its name, and that of a folder above it, on the disk. */
-function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true });
+function makeSynced(path: string): void {
+  const first = makeFolder(path);
   if (first !== undefined) {
     syncFolder(join(path, ".."));
     syncFolder(join(first, ".."));
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw ioError(error, "list", folder);
   }
 }
 

@@ -4,13 +4,14 @@
  *
  * protocol: file store ops
  */
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile } from "../../../files/durable-file.js";
 import type { Key } from "../../../lock/key.js";
 import { ageOfFile } from "../../../platform/clock.js";
-import { namesIn } from "../../../platform/names-in.js";
+import { makeFolder } from "../../../platform/folder-rights.js";
+import { isThere, namesIn } from "../../../platform/look-up.js";
 
 /** Longer than any step takes: a file under construction that is older was left by a crash. */
 const STALE_MS = 60_000;
@@ -25,7 +26,7 @@ export class Decisions {
   /** The commit point of the step. */
   make(id: string, trees: readonly Key[], durable: boolean): void {
     try {
-      mkdirSync(this.#folder, { recursive: true });
+      makeFolder(this.#folder);
     } catch (error) {
       throw ioError(error, "create", this.#folder);
     }
@@ -34,12 +35,7 @@ export class Decisions {
 
   /** Not to be able to look is an error, never a no. */
   isMade(id: string): boolean {
-    const path = this.#pathOf(id);
-    try {
-      return statSync(path, { throwIfNoEntry: false }) !== undefined;
-    } catch (error) {
-      throw ioError(error, "look at", path);
-    }
+    return isThere(this.#pathOf(id));
   }
 
   forget(id: string): void {

@@ -4,12 +4,15 @@
  * half-written is written again before it is read. Folders that have become empty are removed by the next step that
  * passes them under the guard.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { closeSync, readFileSync, rmdirSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ioError } from "../../../base/errors.js";
 import { removeFile, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
+import { ifThere } from "../../../files/if-there.js";
 import type { Grant, UnreadableGrant } from "../../../lock/grant.js";
 import { ancestorsOf, type Key } from "../../../lock/key.js";
+import { makeFolder, openWithRights } from "../../../platform/folder-rights.js";
+import { isThere, lookUp, namesIn } from "../../../platform/look-up.js";
 import { decodeGrant, type StoredGrant, unreadable } from "../../local/grant-codec.js";
 import { nodeFile, nodeFolder } from "../layout.js";
 
@@ -97,7 +100,7 @@ export class NodeFiles {
   }
 
   #removeTorn(folder: string, bootedAt: number): void {
-    for (const name of namesIn(folder)) {
+    for (const name of namesAt(folder)) {
       const path = join(folder, name);
       if (name.endsWith(".d")) this.#removeTorn(path, bootedAt);
       if (!name.endsWith(".json")) continue;
@@ -127,12 +130,12 @@ export class NodeFiles {
   }
 
   #put(path: string, bytes: Buffer, durable: boolean): void {
-    if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) mkdirSync(dirname(path), { recursive: true });
+    const folder = lookUp(dirname(path)) ?? madeFolder(dirname(path));
     if (durable) {
       replaceFile(path, bytes, true);
       return;
     }
-    const fd = openSync(path, "w");
+    const fd = openWithRights(path, "w", folder);
     try {
       writeFully(fd, bytes, 0);
     } finally {
@@ -141,7 +144,7 @@ export class NodeFiles {
   }
 
   #walk(folder: string, found: Found, mayPrune: boolean): void {
-    for (const name of namesIn(folder)) {
+    for (const name of namesAt(folder)) {
       const path = join(folder, name);
       if (name.endsWith(".json")) merge(found, this.#readFile(path, null));
       else if (name.endsWith(".d")) {
@@ -192,23 +195,19 @@ export function merge(into: Found, from: Found): void {
   into.strange.push(...from.strange);
 }
 
-function namesIn(folder: string): string[] {
-  return ifThere(folder, "list", (path) => readdirSync(path)) ?? [];
-}
-
-/** Null when there is no file. A disk that fails says nothing about what is held: that is an error, not a record. */
+/** Null when there is no file. Most nodes have none, and to look first costs less than an exception. */
 function readText(path: string): string | null {
-  return ifThere(path, "read", (file) => readFileSync(file, "utf8"));
+  return isThere(path) ? ifThere(path, (fd) => readFileSync(fd, "utf8")) : null;
 }
 
-/** Most nodes have no file, and to ask first costs less than an exception. */
-function ifThere<T>(path: string, doing: string, action: (path: string) => T): T | null {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) === undefined ? null : action(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw ioError(error, doing, path);
-  }
+/** Most nodes have no folder either. */
+function namesAt(folder: string): string[] {
+  return isThere(folder) ? namesIn(folder) : [];
+}
+
+function madeFolder(path: string): Stats {
+  makeFolder(path);
+  return statSync(path);
 }
 
 function removeFolderIfEmpty(path: string): void {

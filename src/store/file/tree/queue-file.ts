@@ -9,12 +9,13 @@
  * end as it begins, and its waiter makes a new one. A crash in the middle of a move can leave a ticket twice: the second is
  * not behind the one before it and is ignored; both are given up together.
  */
-import { closeSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { closeSync, ftruncateSync, readSync } from "node:fs";
 import { isNamed, writeFully } from "../../../files/durable-file.js";
 import { type FolderNames, KnownName } from "../../../files/folder-names.js";
 import type { Ticket } from "../../../lock/grant.js";
 import type { Key } from "../../../lock/key.js";
 import { byNumber, type Line } from "../../../lock/queue.js";
+import { openOrMake } from "../../../platform/folder-rights.js";
 import { decodeTicket, encodeTicket } from "../../local/grant-codec.js";
 
 /** So much that was given up is not worth moving the rest for, nor cutting a file down to. */
@@ -275,8 +276,7 @@ export class LineFile implements Line {
     // mutant: line-kept-elsewhere: !isNamed(this.#fd, this.path)) this.close(); → this.#fd < 0) this.close();
     if (this.#fd >= 0 && !this.#name.holds && !isNamed(this.#fd, this.path)) this.close();
     if (this.#fd < 0) {
-      closeSync(openSync(this.path, "a"));
-      this.#fd = openSync(this.path, "r+");
+      this.#fd = openOrMake(this.path);
     }
     this.#name.note();
   }

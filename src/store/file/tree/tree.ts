@@ -21,7 +21,6 @@
  *
  * protocol: file store page
  */
-import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isSameBoot } from "../../../base/boot.js";
 import { HoldfastError, ioError, isHoldfastError } from "../../../base/errors.js";
@@ -33,6 +32,8 @@ import type { Key } from "../../../lock/key.js";
 import type { Manifest } from "../../../lock/manifest.js";
 import { type Line, NOBODY_WAITS } from "../../../lock/queue.js";
 import type { Instant } from "../../../lock/time.js";
+import { makeFolder } from "../../../platform/folder-rights.js";
+import { isThere } from "../../../platform/look-up.js";
 import { decodeGrant } from "../../local/grant-codec.js";
 import { AuditFile } from "../audit/audit-file.js";
 import type { ManifestFiles } from "../publish/manifest-files.js";
@@ -95,7 +96,7 @@ export class FileTree {
     this.#floor = floor;
     beforeMaking();
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
     } catch (error) {
       throw ioError(error, "create", folder);
     }
@@ -382,7 +383,7 @@ export class FileTree {
   #remains(): TreeRemains {
     const { path } = this.#file;
     const fenceReserved = this.#fence.read()?.reserved;
-    const publishes = existsSync(this.#publishing);
+    const publishes = isThere(this.#publishing);
     return { path, audit: this.#audit, nodes: this.#nodes, floor: this.#floor, fenceReserved, publishes };
   }
 

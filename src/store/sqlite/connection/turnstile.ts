@@ -6,9 +6,10 @@
  * turns from one writer that is stuck.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, readSync, writeSync } from "node:fs";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import type { Guard } from "../../../files/guard.js";
+import { openOrMake } from "../../../platform/folder-rights.js";
 import { tryLockExclusive, unlock } from "../../../platform/kernel-lock.js";
 
 /** A count, and something to tell two who count alike. */
@@ -19,7 +20,7 @@ const MARK_EVERY_MS = 250;
 export function openTurnstile(path: string): Guard {
   let fd: number;
   try {
-    fd = openForMarks(path);
+    fd = openOrMake(path);
   } catch (error) {
     throw ioError(error, "open the turnstile", path);
   }
@@ -57,17 +58,6 @@ export function openTurnstile(path: string): Guard {
       isClosed = true;
     },
   };
-}
-
-/** Not for appending: the mark stands at the beginning. */
-function openForMarks(path: string): number {
-  try {
-    return openSync(path, "r+");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  closeSync(openSync(path, "a", 0o644));
-  return openSync(path, "r+");
 }
 
 /** It only helps others to wait: a disk that is full does not keep anybody out. */

@@ -10,7 +10,6 @@
  * not at all. Marks below a new one that are not higher are removed: the new one covers them.
  */
 
-import { existsSync } from "node:fs";
 import { dirname, resolve as resolvePath } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import { sleep } from "../../../base/sleep.js";
@@ -18,6 +17,7 @@ import { syncFolder } from "../../../files/durable-file.js";
 import { ancestorsOf, type Key } from "../../../lock/key.js";
 import { assertLocalFileSystem } from "../../../platform/file-system.js";
 import { jittered } from "../../../platform/jitter.js";
+import { isThere } from "../../../platform/look-up.js";
 import type { ForeignRows } from "../../contract.js";
 import { runAtOnce } from "../../run-at-once.js";
 import { Database } from "../connection/database.js";
@@ -32,7 +32,7 @@ const allowsBesideMarks = allowsBeside(new Set([MARKS]));
 export function openForeignRows(place: string): ForeignRows {
   const path = resolvePath(place);
   assertLocalFileSystem(dirname(path));
-  const isNew = !existsSync(path);
+  const isNew = !isThere(path);
   const database = new Database(path, { creates: true });
   database.exec(
     `CREATE TABLE IF NOT EXISTS ${MARKS} (resource TEXT PRIMARY KEY, fencing_token INTEGER NOT NULL) WITHOUT ROWID`,

@@ -1,0 +1,46 @@
+/**
+ * Looks up paths. A lookup has three answers: the path is there, it is not there, or this user cannot tell. The third is
+ * thrown as `E_IO` that names the path and the user, because a folder that may not be searched, or a disk that fails, says
+ * nothing about what lies behind it.
+ */
+import { readdirSync, type Stats, statSync } from "node:fs";
+import { ioError } from "../base/errors.js";
+
+/** Returns the facts of what the path leads to, or null where there is nothing. `E_IO` */
+export function lookUp(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    // mutant: permission-is-absence: if (isAbsence(error)) → if (error !== null)
+    if (isAbsence(error)) return null;
+    throw error instanceof TypeError ? error : ioError(error, "look at", path);
+  }
+}
+
+/** Returns whether the path leads to anything. `E_IO` */
+export function isThere(path: string): boolean {
+  return lookUp(path) !== null;
+}
+
+/** Returns what kind of thing is there; null where there is nothing. `E_IO` */
+export function kindAt(path: string): "file" | "folder" | null {
+  const found = lookUp(path);
+  if (found === null) return null;
+  return found.isDirectory() ? "folder" : "file";
+}
+
+/** Returns the names in a folder; none where there is no folder. `E_IO` */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw ioError(error, "list", folder);
+  }
+}
+
+/** Returns whether an error of a system call says that the path does not exist. */
+export function isAbsence(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "ENOTDIR";
+}

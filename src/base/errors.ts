@@ -173,7 +173,7 @@ export const ERRORS = {
       full: "A limit is reached: open runs, connections, or the disk or memory of the server.",
       closed: "The caller has closed the store, or the server is closing.",
       no_store: "The store that was opened is not there: it was deleted, moved or replaced, or the server has none.",
-      read_only: "The server accepts no changes.",
+      read_only: "The server accepts no changes, or the store was opened for reading only.",
       server_error: "The server reported an error that has no reason of its own here.",
     },
   },

@@ -7,7 +7,8 @@ import { type Duration, parseDuration } from "../base/duration.js";
 import { invalidArgument } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings, type Settings } from "../lock/settings.js";
-import { createProcessClock, createSystemClock } from "../platform/clock.js";
+import { type Clock, createProcessClock, createSystemClock } from "../platform/clock.js";
+import type { Store } from "../store/contract.js";
 import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
 import { parseLease, parseWait, SOME_TIME } from "./options.js";
@@ -15,7 +16,7 @@ import { createLoopHeart } from "./renewing/loop-renewer.js";
 import { createThreadHeart } from "./renewing/thread-renewer.js";
 import type { Checks } from "./workspace/config.js";
 import { type FoundWorkspace, findWorkspaceWith } from "./workspace/find-workspace.js";
-import { openStoreOf } from "./workspace/open-store.js";
+import { type Files, openStoreOf, openStoreToRead } from "./workspace/open-store.js";
 import { settingsInForce } from "./workspace/settings-in-force.js";
 import type { WorkspaceRecord } from "./workspace/workspace-record.js";
 
@@ -94,36 +95,65 @@ export interface OpenChoices {
 
 /** Opens a workspace that was resolved. */
 export async function openIn(found: FoundWorkspace, choices: OpenChoices = {}): Promise<Holdfast> {
-  const { config } = found;
-  const { heart = "thread", owner = found.owner, runsCommand = false } = choices;
-  const stated = statedSettings(config);
-  const rhythm = {
-    heartbeatMs: parseDuration(config.heartbeat ?? 10_000, "heartbeat", SOME_TIME),
-    maxStallMs: config.maxStall === undefined ? null : parseDuration(config.maxStall, "maxStall", SOME_TIME),
-  };
-  const ttl = config.ttl === undefined ? undefined : parseLease(config.ttl);
-  const wait = config.wait === undefined ? undefined : parseWait(config.wait);
+  const settings = parsedSettings(found, choices.heart);
+  const clock = clockFor(found);
+  const { store, files, madeIn } = await openStoreOf(found, settings.stated, clock, choices.made);
+  if (madeIn !== null) choices.onMade?.(madeIn);
+  return createHoldfast(found, choices, settings, { store, files, clock });
+}
+
+/** Opens the store of a workspace for reading only; null when it has none yet. Creates nothing. */
+export async function openForReading(found: FoundWorkspace): Promise<Holdfast | null> {
+  const settings = parsedSettings(found, "loop");
+  const clock = clockFor(found);
+  const opened = await openStoreToRead(found, settings.stated, clock);
+  return opened === null ? null : createHoldfast(found, { heart: "loop" }, settings, { ...opened, clock });
+}
+
+/** Checks the settings in force before anything is opened. */
+function parsedSettings({ config }: FoundWorkspace, heart: string | undefined) {
   oneOf(config.order, "order", ["free", "strict"]);
   oneOf(heart, "heart", ["thread", "loop"]);
-  const graceMs = config.grace === undefined ? null : parseDuration(config.grace, "grace", SOME_TIME);
+  return {
+    stated: statedSettings(config),
+    rhythm: {
+      heartbeatMs: parseDuration(config.heartbeat ?? 10_000, "heartbeat", SOME_TIME),
+      maxStallMs: config.maxStall === undefined ? null : parseDuration(config.maxStall, "maxStall", SOME_TIME),
+    },
+    ttl: config.ttl === undefined ? undefined : parseLease(config.ttl),
+    wait: config.wait === undefined ? undefined : parseWait(config.wait),
+    graceMs: config.grace === undefined ? null : parseDuration(config.grace, "grace", SOME_TIME),
+    strictOrder: config.order === "strict",
+  };
+}
 
-  // Such stores take the stamps of one process, or of the server: this machine need not tell its boot.
-  const clock = /^(memory|postgres|postgresql):/.test(found.store) ? createProcessClock() : createSystemClock();
-  const { store, files, madeIn } = await openStoreOf(found, stated, clock, choices.made);
-  if (madeIn !== null) choices.onMade?.(madeIn);
+/** Stores in memory and on a server take the stamps of one process, or of the server: this machine need not tell its boot. */
+function clockFor({ store }: FoundWorkspace): Clock {
+  return /^(memory|postgres|postgresql):/.test(store) ? createProcessClock() : createSystemClock();
+}
+
+interface Opened {
+  readonly store: Store;
+  readonly files: Files;
+  readonly clock: Clock;
+}
+
+function createHoldfast(
+  found: FoundWorkspace,
+  { heart = "thread", owner = found.owner, runsCommand = false }: OpenChoices,
+  { rhythm, stated: _stated, ...settings }: ReturnType<typeof parsedSettings>,
+  { store, files, clock }: Opened,
+): Holdfast {
   const loopHeart = createLoopHeart(store.locks, clock, rhythm);
   // mutant: heart-beside-loop: staysInProcess = heart === "loop" || → staysInProcess = true ||
   const staysInProcess = heart === "loop" || store.url.startsWith("memory:");
   return new Holdfast({
+    ...settings,
     store,
     owner,
     clock,
     heart: staysInProcess ? loopHeart : createThreadHeart(store, clock, rhythm, loopHeart),
-    ttl,
-    wait,
     env: found.env,
-    graceMs,
-    strictOrder: config.order === "strict",
     runsCommand,
     files,
     settings: settingsInForce({ ...found, owner }),

@@ -141,3 +141,23 @@ export async function identifyStore(url: string): Promise<string | null> {
       throw noSuchStore(url);
   }
 }
+
+/**
+ * Opens a store for commands that only read: nothing is created, migrated or repaired, and every step is refused. Null when
+ * there is none yet. A server keeps its own rights, so its store is opened as always. `E_IO` and what `openStore` throws.
+ */
+export async function openStoreForReading(url: string, stated: Partial<Settings>, clock: Clock): Promise<Store | null> {
+  const [, scheme, place = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  switch (scheme) {
+    case "file": {
+      const { readFileStore } = await import("./file/examine.js");
+      return readFileStore(place, stated, clock);
+    }
+    case "sqlite": {
+      const { readSqliteStore } = await import("./sqlite/examine.js");
+      return readSqliteStore(place, stated, clock);
+    }
+    default:
+      return openStore(url, stated, clock);
+  }
+}

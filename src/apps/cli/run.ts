@@ -1,12 +1,6 @@
-/**
- * Runs one invocation of the command, from the words to the exit code: parses, runs the command, and prints its outcome
- * once. With `--json` there is exactly one document on stdout, whatever happens; a command that streams has written its
- * lines itself instead.
- */
-import { existsSync } from "node:fs";
 import { isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
-import { assertShared, type Place, requireWorkspace, storeMark } from "../../client/workspace/find-workspace.js";
+import { assertShared, type Place, requireWorkspace } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import type { AnyWords, BaseContext, Command, Outcome } from "./command.js";
 import { Interrupted } from "./input/interrupted.js";
@@ -99,6 +93,7 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
   const flags = flagsFor(row.flags, parsed.flags);
   let workspace: Workspace | undefined;
   let holdfast: Promise<Holdfast> | undefined;
+  let reading: Promise<Holdfast | null> | undefined;
   let controller: AbortController | undefined;
   const open = async (made?: "init"): Promise<Holdfast> => {
     const here = context.settings();
@@ -110,6 +105,12 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
     const opened = await openIn(here, made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) });
     ending.opened.push(opened);
     workspace = undefined; // It is there now, if it was not.
+    return opened;
+  };
+  const openForReading = async (): Promise<Holdfast | null> => {
+    const client = await import("../../client/open-holdfast.js");
+    const opened = await client.openForReading(context.workspace());
+    if (opened !== null) ending.opened.push(opened);
     return opened;
   };
   const context: BaseContext & AnyWords = {
@@ -133,12 +134,9 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
       holdfast ??= open(made);
       return holdfast;
     },
-    async openForReading() {
-      const mark = storeMark(context.workspace().store);
-      if (mark !== null) {
-        if (!existsSync(mark)) return null;
-      }
-      return context.openHoldfast();
+    openForReading() {
+      reading ??= openForReading();
+      return reading;
     },
     get signal() {
       controller ??= listenForSignals(ending);

@@ -10,11 +10,12 @@
  * same place and records it.
  */
 import { HoldfastError } from "../../base/errors.js";
+import { lostStore } from "../../base/lost-store.js";
 import { withoutPassword } from "../../base/without-password.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Store } from "../../store/contract.js";
-import { identifyStore, openStore } from "../../store/open.js";
+import { identifyStore, openStore, openStoreForReading } from "../../store/open.js";
 import { assertMayBeMade, assertShared, type FoundWorkspace } from "./find-workspace.js";
 import { makeHome } from "./make-workspace.js";
 import { createRecord, type WorkspaceRecord } from "./workspace-record.js";
@@ -59,6 +60,25 @@ export async function openStoreOf(
     await store.close();
     throw error;
   }
+}
+
+/** Opens the store of a workspace for reading only; null when it has none yet. Creates nothing. Throws as `openStoreOf`. */
+export async function openStoreToRead(
+  found: FoundWorkspace,
+  stated: Partial<Settings>,
+  clock: Clock,
+): Promise<{ readonly store: Store; readonly files: Files } | null> {
+  const { root, record, store: url } = found;
+  const store = await openStoreForReading(url, stated, clock);
+  if (root === null || record === null) return store === null ? null : { store, files: { kind: "none" } };
+  if (store?.id === record.store.id) return { store, files: filesOf(root, record) };
+  await store?.close();
+  const isRecorded = withoutPassword(url) === record.store.url;
+  if (isRecorded)
+    throw lostStore(record.store.url, store === null ? "missing" : "replaced", record.store.id, store?.id);
+  if (found.sources.store !== "argument") throw otherStore(found, root, record);
+  const other = await openStoreForReading(url, stated, clock);
+  return other === null ? null : { store: other, files: { kind: "foreign", root, where: record.store.url } };
 }
 
 async function openRecorded(

@@ -1,10 +1,11 @@
 /** Finds what is wrong with documents, and creates, moves and writes nothing. */
-import { existsSync, readdirSync } from "node:fs";
+import { closeSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { HoldfastError } from "../../base/errors.js";
+import { HoldfastError, ioError } from "../../base/errors.js";
 import { sleep } from "../../base/sleep.js";
-import { openGuard } from "../../files/guard.js";
 import type { Clock } from "../../platform/clock.js";
+import { tryLockShared } from "../../platform/kernel-lock.js";
+import { isThere } from "../../platform/look-up.js";
 import { decodeDocument, readText } from "./document-file.js";
 import { peek } from "./journal.js";
 import { documentIds, documentPath, privateFolder } from "./names.js";
@@ -55,18 +56,23 @@ export async function isUnsettled(dir: string, clock: Clock): Promise<boolean> {
 /** Runs `look` while nobody is inside a step; null when somebody always is. Where no step was ever made there is no guard. */
 export async function whileQuiet<T>(dir: string, look: () => T): Promise<T | null> {
   const path = join(privateFolder(dir), "guard");
-  // mutant: doctor-board-quiet: if (!existsSync(path)) return look(); → if (path !== null) return look();
-  if (!existsSync(path)) return look();
-  const guard = openGuard(path);
+  // mutant: doctor-board-quiet: if (!isThere(path)) return look(); → if (path !== null) return look();
+  if (!isThere(path)) return look();
+  const fd = openToLook(path);
   try {
-    for (const until = performance.now() + PATIENCE_MS; !guard.tryEnter(); await sleep(1))
+    for (const until = performance.now() + PATIENCE_MS; !tryLockShared(fd); await sleep(1))
       if (performance.now() > until) return null;
-    try {
-      return look();
-    } finally {
-      guard.leave();
-    }
+    return look();
   } finally {
-    guard.close();
+    closeSync(fd);
+  }
+}
+
+/** A shared lock on the guard keeps steps away as well, and users who may only read can have it. */
+function openToLook(path: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    throw ioError(error, "open the guard", path);
   }
 }

@@ -1,8 +1,11 @@
-/** Examines a file store for the doctor: reads its files, and changes nothing. */
+/** Examines a file store for the doctor, and opens it for commands that only read: neither changes anything. */
 import { join, resolve } from "node:path";
-import type { Examination } from "../contract.js";
+import { assertAgree, type Settings } from "../../lock/settings.js";
+import type { Clock } from "../../platform/clock.js";
+import type { Examination, Store } from "../contract.js";
 import { createReader } from "../local/local-store.js";
-import { layoutOf, treeFolders } from "./layout.js";
+import { createReadingStore } from "../local/reading-store.js";
+import { type Layout, layoutOf, treeFolders } from "./layout.js";
 import { createFileRecords } from "./records.js";
 import { assertStoreRecord, type StoreRecord } from "./store-record.js";
 import { readBlock } from "./tree/read-block.js";
@@ -10,10 +13,8 @@ import { assertUsable, type TreeRecord } from "./tree/tree-record.js";
 
 export function examineFileStore(place: string): Examination | null {
   const layout = layoutOf(resolve(place));
-  const path = join(layout.root, "store.json");
-  const record = readBlock<StoreRecord>(path);
+  const record = recordIn(layout);
   if (record === null) return null;
-  assertStoreRecord(record, path);
   const { settings } = record;
   const trees = treeFolders(layout);
   const records = createFileRecords(layout);
@@ -33,6 +34,32 @@ export function examineFileStore(place: string): Examination | null {
     server: null,
     close: () => undefined,
   };
+}
+
+/** Null when there is no store yet. `E_CONFIG` when its settings disagree with those stated. */
+export function readFileStore(place: string, stated: Partial<Settings>, clock: Clock): Store | null {
+  const layout = layoutOf(resolve(place));
+  const record = recordIn(layout);
+  if (record === null) return null;
+  const { settings } = record;
+  assertAgree(settings, stated);
+  return createReadingStore({
+    url: `file:${layout.root}`,
+    id: record.store_id,
+    settings,
+    records: createFileRecords(layout),
+    proofs: layout.alive,
+    clock,
+    look: null,
+    close: () => undefined,
+  });
+}
+
+function recordIn({ root }: Layout): StoreRecord | null {
+  const path = join(root, "store.json");
+  const record = readBlock<StoreRecord>(path);
+  if (record !== null) assertStoreRecord(record, path);
+  return record;
 }
 
 function problemWith(path: string): string[] {

@@ -46,8 +46,9 @@ export function openProofFolder(
   settings: Settings,
   here: Origin,
   hasActiveJob: Witness["hasActiveJob"] = () => false,
+  tidies = true,
 ): Surroundings {
-  if (!Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
+  if (tidies && !Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
   const others = new KnownProofs(dir);
   const wakeUps = createProofFileWakeUps(dir, others);

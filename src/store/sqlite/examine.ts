@@ -1,53 +1,101 @@
 /**
- * Examines a database for the doctor, without touching it. Any connection to a database in WAL mode writes beside it,
- * even one that only reads; so this reads a copy of the database and its WAL, elsewhere. When both stood still while
- * they were copied, the copy is of one moment. In a store that never stands still files change all the time anyway:
- * then the original is read.
+ * Opens a database for commands that only read, and examines it for the doctor. The doctor changes nothing at all, not even
+ * the `-shm` that SQLite writes when it reads beside a WAL: it reads a copy of the database and its WAL, elsewhere. When
+ * both stood still while they were copied, the copy is of one moment.
  */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import type { Settings } from "../../lock/settings.js";
-import type { Examination } from "../contract.js";
+import { assertAgree, type Settings } from "../../lock/settings.js";
+import type { Clock } from "../../platform/clock.js";
+import { isThere } from "../../platform/look-up.js";
+import type { Examination, Store } from "../contract.js";
 import { createReader } from "../local/local-store.js";
-import { Database } from "./connection/database.js";
+import { createReadingStore } from "../local/reading-store.js";
+import type { Database } from "./connection/database.js";
 import { recorded, type StoreFacts, schemaOf } from "./connection/migrate.js";
 import { MIGRATIONS, type Migration, newestVersion } from "./connection/schema.js";
-import { createRecords } from "./records.js";
-import { Tables } from "./tables.js";
+import { ReadConnection } from "./read-connection.js";
+import { recordsOf } from "./records.js";
 
 const COPIES = 20;
 
+interface Found extends StoreFacts {
+  readonly connection: ReadConnection;
+}
+
 export function examineSqliteStore(place: string, migrations: readonly Migration[] = MIGRATIONS): Examination | null {
   const path = resolve(place);
-  if (!existsSync(path)) return null;
+  if (!isThere(path)) return null;
   // mutant: doctor-touches: = copyAtRest(path); → : string | null = copyAtRest(path) === null ? path : null;
   const copy = copyAtRest(path);
-  let database: Database | undefined;
-  const close = (): void => {
-    database?.close();
+  const removeCopy = (): void => {
     if (copy !== null) rmSync(dirname(copy), { recursive: true, force: true });
   };
+  const { connection, id, settings } = openFound(copy ?? path, path, migrations, removeCopy);
+  const records = recordsOf(connection);
+  return {
+    url: `sqlite:${path}`,
+    id,
+    reader: createReader({ records, settings }),
+    manifests: { list: async (page) => records.manifests(page) },
+    settings,
+    proofs: proofsOf(path),
+    guards: [`${path}-turn`],
+    integrity: () =>
+      connection
+        .read(() => connection.database.prepare("PRAGMA quick_check(20)").all())
+        .flatMap(([line]) => (line === "ok" ? [] : [`${path}: ${String(line)}`])),
+    server: null,
+    close() {
+      connection.close();
+      removeCopy();
+    },
+  };
+}
+
+/** Null when there is no store yet. `E_CONFIG` when its settings disagree with those stated. */
+export function readSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Store | null {
+  const path = resolve(place);
+  if (!isThere(path)) return null;
+  const { connection, id, settings } = openFound(path, path, MIGRATIONS);
   try {
-    database = new Database(copy ?? path);
-    const { id, settings } = factsIn(database, path, newestVersion(migrations));
-    const records = createRecords(database, new Tables(database));
-    const check = database.prepare("PRAGMA quick_check(20)");
-    return {
-      url: `sqlite:${path}`,
-      id,
-      reader: createReader({ records, settings }),
-      manifests: { list: async (page) => records.manifests(page) },
-      settings,
-      proofs: join(dirname(path), "alive"),
-      guards: [`${path}-turn`],
-      integrity: () => check.all().flatMap(([line]) => (line === "ok" ? [] : [`${path}: ${String(line)}`])),
-      server: null,
-      close,
-    };
+    assertAgree(settings, stated);
   } catch (error) {
-    close();
+    connection.close();
+    throw error;
+  }
+  return createReadingStore({
+    url: `sqlite:${path}`,
+    id,
+    settings,
+    records: recordsOf(connection),
+    proofs: proofsOf(path),
+    clock,
+    look: async (body) =>
+      connection.read(() =>
+        body({ now: clock(), rows: (sql, values) => connection.database.statement(sql).all(values) }),
+      ),
+    close: () => connection.close(),
+  });
+}
+
+function proofsOf(path: string): string {
+  return join(dirname(path), "alive");
+}
+
+/** Opens the file at `at`, which may be a copy; errors name `path`. */
+function openFound(at: string, path: string, migrations: readonly Migration[], giveUp = () => {}): Found {
+  let connection: ReadConnection | null = null;
+  try {
+    const opened = new ReadConnection(at);
+    connection = opened;
+    const facts = opened.read(() => factsIn(opened.database, path, newestVersion(migrations)));
+    return { connection: opened, ...facts };
+  } catch (error) {
+    connection?.close();
+    giveUp();
     throw error;
   }
 }
@@ -66,15 +114,20 @@ function factsIn(database: Database, path: string, known: number): StoreFacts {
   return { id, settings: JSON.parse(text) as Settings };
 }
 
-/** The path of a copy in a folder of its own, or null when the database does not stand still. */
+/**
+ * The path of a copy in a folder of its own. Null when none is needed, because there is no WAL; when the database does not
+ * stand still, and so its files change all the time anyway; and where no copy can be made.
+ */
 function copyAtRest(path: string): string | null {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-look-"));
+  if (!isThere(`${path}-wal`)) return null;
+  const folder = newFolder();
+  if (folder === null) return null;
   const copy = join(folder, "copy.db");
   try {
     for (let tries = 0; tries < COPIES; tries += 1) {
       const before = stampsOf(path);
       copyFileSync(path, copy);
-      if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
+      if (isThere(`${path}-wal`)) copyFileSync(`${path}-wal`, `${copy}-wal`);
       else rmSync(`${copy}-wal`, { force: true });
       if (stampsOf(path) === before) return copy;
     }
@@ -84,6 +137,14 @@ function copyAtRest(path: string): string | null {
   }
   rmSync(folder, { recursive: true, force: true });
   return null;
+}
+
+function newFolder(): string | null {
+  try {
+    return mkdtempSync(join(tmpdir(), "holdfast-look-"));
+  } catch {
+    return null;
+  }
 }
 
 function stampsOf(path: string): string {

@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 import { isHoldfastError } from "../../base/errors.js";
 import { lostStore } from "../../base/lost-store.js";
-import { type Database, withReading } from "./connection/database.js";
+import { Database } from "./connection/database.js";
 import { recorded } from "./connection/migrate.js";
 import { stateOf } from "./make.js";
 
@@ -14,7 +14,12 @@ import { stateOf } from "./make.js";
 export function identifySqliteStore(place: string): string | null {
   const path = resolve(place);
   if (stateOf(path) !== "there") return null;
-  return withReading(path, stateOf(`${path}-wal`) === "missing", idIn);
+  const database = new Database(path, { reading: stateOf(`${path}-wal`) === "missing" ? "alone" : "beside writers" });
+  try {
+    return idIn(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** The error of a lost store where the file is not the database that has this id. Creates and changes nothing. */

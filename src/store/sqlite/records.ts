@@ -18,23 +18,34 @@ export function createRecords(database: Database, tables: Tables, presence: Pres
     presence?.assertLately();
     return database.readAtOnce(action);
   };
+  return recordsOf({ tables, read });
+}
+
+/** Where records are read: `tables` are those of the connection in which `read` runs its action. */
+export interface RecordSource {
+  readonly tables: Tables;
+  read<T>(action: () => T): T;
+}
+
+export function recordsOf(source: RecordSource): LedgerRecords {
+  const read = <T>(action: () => T): T => source.read(action);
   return {
     near: (key) =>
       read(() => {
         const found: FoundGrants = { grants: new Map(), unreadable: [] };
         const tickets = new Map<string, Ticket>();
-        tables.grants.findAround(key, found);
-        tables.tickets.findAround(key, tickets);
+        source.tables.grants.findAround(key, found);
+        source.tables.tickets.findAround(key, tickets);
         return { grants: [...found.grants.values()], line: lineOf(tickets.values()), unreadable: found.unreadable };
       }),
-    lastFence: (tree) => read(() => tables.trees.read(tree)?.fence ?? 0),
-    list: (page) => read(() => tables.grantList.page(page)),
-    waiting: (limit) => read(() => tables.tickets.all(limit)),
-    heads: () => read(() => tables.auditRecords.heads()),
-    audit: (page) => read(() => tables.auditRecords.read(page)),
-    manifests: (page) => read(() => tables.manifests.page(page)),
-    files: (manifest, after, limit) => read(() => tables.manifests.files(manifest, after, limit)),
-    // mutant: audit-snapshot: read(() => tables.auditRecords.check(tree)) → tables.auditRecords.check(tree)
-    checkChain: (tree) => read(() => tables.auditRecords.check(tree)),
+    lastFence: (tree) => read(() => source.tables.trees.read(tree)?.fence ?? 0),
+    list: (page) => read(() => source.tables.grantList.page(page)),
+    waiting: (limit) => read(() => source.tables.tickets.all(limit)),
+    heads: () => read(() => source.tables.auditRecords.heads()),
+    audit: (page) => read(() => source.tables.auditRecords.read(page)),
+    manifests: (page) => read(() => source.tables.manifests.page(page)),
+    files: (manifest, after, limit) => read(() => source.tables.manifests.files(manifest, after, limit)),
+    // mutant: audit-snapshot: read(() => source.tables.auditRecords.check(tree)) → source.tables.auditRecords.check(tree)
+    checkChain: (tree) => read(() => source.tables.auditRecords.check(tree)),
   };
 }

@@ -19,8 +19,9 @@ export async function servePage(context: ContextWith<PageFlags>): Promise<Outcom
   const { "allow-actions": allowsActions, port = DEFAULT_PORT } = flags;
   if (port < 0 || port > 65_535) throw invalidArgument("port", "from 0 to 65535");
   const workspace = context.workspace();
-  const holdfast = await context.openForReading();
-  if (holdfast === null) throw noStore(workspace);
+  const found = await context.openForReading();
+  if (found === null) throw noStore(workspace);
+  const holdfast = allowsActions ? await context.openHoldfast() : found;
   const sources = await openSources(holdfast, workspace);
   const tell = (link: string, about: string): void => {
     if (screen.quiet && !screen.json)

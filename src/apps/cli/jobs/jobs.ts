@@ -16,6 +16,13 @@ export async function openTheJobs(context: BaseContext): Promise<Jobs> {
   return openJobs(await context.openHoldfast());
 }
 
+/** The same for reading only; null where there is no store yet. */
+export async function readTheJobs(context: BaseContext): Promise<Jobs | null> {
+  const { openJobs } = await import("../../../jobs.js");
+  const holdfast = await context.openForReading();
+  return holdfast === null ? null : openJobs(holdfast);
+}
+
 /** What the configuration says of jobs, into the store: from the next start on everybody goes by it. */
 export async function writeSettings(jobs: Jobs, { keep, ...caps }: JobSettings): Promise<void> {
   await jobs.setCaps(caps);

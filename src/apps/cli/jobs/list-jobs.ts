@@ -3,7 +3,7 @@
 import { given } from "../../../base/given.js";
 import type { JobRecord, JobState } from "../../../jobs.js";
 import type { ContextWith, Outcome } from "../command.js";
-import { jobTable, openTheJobs } from "./jobs.js";
+import { jobTable, openTheJobs, readTheJobs } from "./jobs.js";
 import { watchJobs } from "./watch-jobs.js";
 
 const DEFAULT_LIMIT = 100;
@@ -19,12 +19,11 @@ interface ListFlags {
 export async function listJobs(context: ContextWith<ListFlags>): Promise<Outcome> {
   const { watch, project, state, limit = DEFAULT_LIMIT, after } = context.flags;
   if (watch) {
-    await watchJobs(context, await openTheJobs(context));
+    await watchJobs(context, (await readTheJobs(context)) ?? (await openTheJobs(context)));
     return {};
   }
   const page = { limit, ...given({ project, state, after }) };
-  const isThere = (await context.openForReading()) !== null;
-  const jobs: readonly JobRecord[] = isThere ? await (await openTheJobs(context)).list(page) : [];
+  const jobs: readonly JobRecord[] = (await (await readTheJobs(context))?.list(page)) ?? [];
   const next = jobs.length < limit ? null : (jobs.at(-1)?.id ?? null);
   return {
     data: { jobs, next },

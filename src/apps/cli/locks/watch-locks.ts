@@ -19,7 +19,7 @@ const REDRAW_MS = 1_000;
 export async function watchLocks(
   context: ContextWith<unknown, { readonly KEY: string | undefined }>,
 ): Promise<Outcome> {
-  const holdfast = await context.openHoldfast();
+  const holdfast = (await context.openForReading()) ?? (await context.openHoldfast());
   const { signal, screen } = context;
   const key = context.args.KEY;
   if (key !== undefined) await holdfast.inspect(key); // A bad key is told before the screen is taken.

@@ -45,7 +45,8 @@ export async function tailAudit(context: ContextWith<TailFlags>): Promise<Outcom
   const { flags, screen } = context;
   const filter = filterOf(flags);
   const { limit = TAIL_LIMIT, follow: follows } = flags;
-  const holdfast = follows ? await context.openHoldfast() : await context.openForReading();
+  const found = await context.openForReading();
+  const holdfast = follows ? (found ?? (await context.openHoldfast())) : found;
   if (!follows || holdfast === null) {
     const entries = (await holdfast?.audit.recent({ ...filter, limit })) ?? [];
     return { data: { entries, next: null }, text: (screen) => auditTable(entries, screen) };

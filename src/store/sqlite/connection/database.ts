@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   readonly creates?: boolean;
   /** Called before anything is changed: throws when this is not the database that was meant. */
   readonly isMeant?: (database: Database) => void;
+  /** Changes nothing, also not the kind of the database's journal. */
+  readonly reading?: Reading;
 }
 
 /** Asked about each action and table of a statement when it is prepared; anything but 0 refuses the statement. */
@@ -42,6 +44,9 @@ const CHECKPOINT_PAGES = 1000;
 const OPEN_WAIT_MS = 5_000;
 const READ_WAIT_MS = 1_000;
 
+/** How a connection that only reads does it: see read-connection.ts. */
+export type Reading = "beside writers" | "alone";
+
 export class Database {
   readonly path: string;
   readonly #driver: Driver;
@@ -54,20 +59,19 @@ export class Database {
   #waitMs = OPEN_WAIT_MS;
   #allows: Authorizer | null = null;
 
+  readonly #isReader: boolean;
+
   /** Pragmas are set explicitly, since their defaults differ between builds. */
-  constructor(path: string, { creates = false, isMeant }: DatabaseOptions = {}) {
+  constructor(path: string, { creates = false, isMeant, reading }: DatabaseOptions = {}) {
     this.path = path;
-    const where = creates ? path : existing(path);
-    this.#driver = orCoded(path, () => new (driverOf())(where, { timeout: OPEN_WAIT_MS }));
+    const readOnly = reading !== undefined;
+    this.#isReader = readOnly;
+    const where = creates ? path : existing(path, reading);
+    this.#driver = orCoded(path, () => new (driverOf())(where, { timeout: OPEN_WAIT_MS, readOnly }));
     try {
       assertVersion(String(this.prepare("SELECT sqlite_version()").get()?.[0]));
       isMeant?.(this);
-      this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
-      this.exec("PRAGMA journal_mode = WAL");
-      this.syncCommits(true);
-      this.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      this.exec("PRAGMA fullfsync = ON");
-      this.exec("PRAGMA checkpoint_fullfsync = ON");
+      if (!readOnly) this.#prepareToWrite();
       this.exec("PRAGMA trusted_schema = OFF");
       // mutant: write-transaction: this.prepare("BEGIN IMMEDIATE") → this.prepare("BEGIN")
       this.#begin = this.prepare("BEGIN IMMEDIATE");
@@ -78,6 +82,15 @@ export class Database {
       this.#driver.close();
       throw error;
     }
+  }
+
+  #prepareToWrite(): void {
+    this.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    this.exec("PRAGMA journal_mode = WAL");
+    this.syncCommits(true);
+    this.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    this.exec("PRAGMA fullfsync = ON");
+    this.exec("PRAGMA checkpoint_fullfsync = ON");
   }
 
   prepare(sql: string): Statement {
@@ -214,7 +227,7 @@ export class Database {
    */
   close(): void {
     try {
-      this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (!this.#isReader) this.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // The WAL stays, and is as good.
     }
@@ -223,22 +236,9 @@ export class Database {
 }
 
 /** The URI under which SQLite opens a file and creates none. */
-function existing(path: string, how = "mode=rw"): string {
+function existing(path: string, reading: Reading | undefined): string {
+  const how = reading === undefined ? "mode=rw" : reading === "alone" ? "mode=ro&immutable=1" : "mode=ro";
   return `${pathToFileURL(path).href}?${how}`;
-}
-
-/**
- * Runs `action` on a connection that changes nothing, also not the kind of the database's journal. `isStill`: the database
- * has no WAL, so the file alone is read, and none is made beside it.
- */
-export function withReading<T>(path: string, isStill: boolean, action: (from: Pick<Database, "prepare">) => T): T {
-  const where = existing(path, isStill ? "mode=ro&immutable=1" : "mode=ro");
-  const driver = orCoded(path, () => new (driverOf())(where, { timeout: READ_WAIT_MS, readOnly: true }));
-  try {
-    return action({ prepare: (sql) => orCoded(path, () => new Statement(driver.prepare(sql), path)) });
-  } finally {
-    driver.close();
-  }
 }
 
 function driverOf(): DriverClass {

@@ -3,6 +3,7 @@ import { nameOfPlain, plainName } from "../../../src/files/plain-name.js";
 import { fc } from "../../fixtures/fast-check.fixture.js";
 
 describe("a name of a file for any name", () => {
+  // kills: plain-reserved
   it.each([
     ["issue-1", "issue-1"],
     ["Foo", "%46oo"],
@@ -16,7 +17,6 @@ describe("a name of a file for any name", () => {
     expect(plainName(name)).toBe(plain);
   });
 
-  // kills: plain-reserved
   it("differs for two names also where case is ignored, is no reserved one, and leads back", () => {
     const names = fc.string({ unit: fc.constantFrom(..."aAbB.%conNUL1é"), minLength: 1, maxLength: 8 });
     fc.assert(

@@ -11,7 +11,7 @@ export function lookUp(path: string): Stats | null {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    // mutant: permission-is-absence: if (isAbsence(error)) → if (error !== null)
+    // mutant: permission-is-absence: if (isAbsence(error)) → if (isAbsence(error) || path !== "")
     if (isAbsence(error)) return null;
     throw error instanceof TypeError ? error : ioError(error, "look at", path);
   }

@@ -78,7 +78,7 @@ function decide(
   env: NodeJS.ProcessEnv,
 ): RegisteredRun | null {
   const nearest = chain.find((mark) => registered.some((run) => isAt(run, mark)));
-  // mutant: run-named-from-afar: (nearest === undefined) → (runsNamedIn(registered, env).length > 0)
+  // mutant: run-named-from-afar: (nearest === undefined) → (nearest === undefined || runsNamedIn(registered, env).length > 0)
   if (nearest === undefined) return onlyOne(runsNamedIn(registered, env));
   const there = registered.filter((run) => isAt(run, nearest));
   const only = onlyOne(there);

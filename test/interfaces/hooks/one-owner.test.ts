@@ -54,6 +54,7 @@ describe("a command in the shell of an agent", () => {
     expect((await one.shell("holdfast config show")).stdout).toContain(`${owner} (run)`);
   });
 
+  // kills: command-on-loan
   it("borrows the files that the hook holds, renews and gives back all of them", async () => {
     const one = agent("borrows", { client: "codex" });
     await one.start();
@@ -72,7 +73,7 @@ describe("a command in the shell of an agent", () => {
     expect((await scene.inspect("path/lent")).grants).toEqual([]);
   });
 
-  // kills: command-shares-a-command, command-on-loan
+  // kills: command-shares-a-command
   it("shares nothing with another command of the same run", async () => {
     const one = agent("stranger", { client: "codex" });
     await one.start();
@@ -201,7 +202,6 @@ describe("the run that a process belongs to", () => {
 });
 
 describe("a session that goes on in another process", () => {
-  // kills: run-bound-to-a-shell
   it("is bound to the tool that runs it now, and not to the shell above both", async () => {
     const script = join(scene.dir, "resume.sh");
     writeFileSync(script, `#!/bin/sh\n"$@"\n"$@"\n`);
@@ -221,6 +221,15 @@ describe("a session that goes on in another process", () => {
     expect((await grant())?.holder_id).toContain(`:${second}:`);
     process.kill(second, "SIGKILL");
     expect(await scene.data(["lock", "acquire", "path/by-script", "--wait", "10s"])).toBeTruthy();
+  });
+
+  // kills: run-bound-to-a-shell
+  it("is bound to the tool also where a script starts the hook", async () => {
+    const script = join(scene.dir, "hook.sh");
+    writeFileSync(script, "holdfast hook check codex\nexit $?\n");
+    const one = agent("scripted", { client: "codex", env: { HOOK_COMMAND: `sh ${script}` } });
+    await one.start();
+    expect(recordOf("agent:codex-scripted").process.pid).toBe(one.process.pid);
   });
 
   it("has a lease only while no process is certain, and its record says so", async () => {

@@ -56,7 +56,7 @@ const TOOL_NAMES: Readonly<Record<AgentClient, RegExp>> = {
 const RUN_NAME = new RegExp(`^agent:(${AGENT_CLIENTS.join("|")})-`);
 
 /** Whether a name has the form that a hook gives. */
-export function isRunName(owner: string): boolean {
+function isRunName(owner: string): boolean {
   return RUN_NAME.test(owner);
 }
 

@@ -92,7 +92,7 @@ export function commandOf(scene: Scene, program = "some-agent"): readonly string
   return [process.execPath, script];
 }
 
-export function environmentOf(scene: Scene, client: AgentClient): Readonly<Record<string, string>> {
+function environmentOf(scene: Scene, client: AgentClient): Readonly<Record<string, string>> {
   const holdfast = join(scene.dir, "bin", "holdfast");
   writeFileSync(holdfast, `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`);
   chmodSync(holdfast, 0o755);

@@ -85,7 +85,8 @@ async function obey(call: HookCall, options: CheckOptions): Promise<readonly str
   }
   const demands = call.moment === "before" ? demandsOf(call, root, options.cwd) : [];
   const demand = demands.find((each) => each.root === root) ?? null;
-  const isOwnConcerned = root !== null && (own.isThere || demand !== null);
+  // The own workspace remembers where else the run acquired something.
+  const isOwnConcerned = root !== null && (own.isThere || demands.length > 0);
   const others =
     call.moment === "before" ? demands.flatMap((each) => otherStep(each, root, id, env)) : elsewhere(root, id, env);
   const steps = [...(isOwnConcerned ? [{ workspace: own, root, demand }] : []), ...others];

@@ -105,7 +105,7 @@ export class RunLocks {
           (signal) => this.#acquire(missing, { ...request, signal }),
         );
         if (lease === null) continue; // That took time, of which there is only so much.
-        // mutant: hook-lent-late: if (!missing.some(isLentKey)) return; → return;
+        // mutant: hook-lent-late: if (!missing.some(isLentKey)) return () => → return () =>
         if (!missing.some(isLentKey)) return () => this.#undo(lease);
       } catch (error) {
         if (looks === 1 || !(await this.#mayHaveChanged(error))) throw error;

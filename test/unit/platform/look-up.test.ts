@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -38,17 +38,22 @@ describe("a lookup", () => {
     () => {
       const folder = newFolder();
       for (const name of [".holdfast", "inner", "inner/.holdfast"]) mkdirSync(join(folder, name), { mode: 0o700 });
+      chmodSync(folder, 0o755);
+      chmodSync(join(folder, "inner"), 0o755);
       writeFileSync(join(folder, "inner", ".holdfast", "workspace.json"), "{}");
       const path = join(folder, "inner", ".holdfast");
       asNobody(() => {
-        expect(() => isThere(join(folder, "inner", "x"))).toThrow(
+        expect(() => isThere(join(path, "x"))).toThrow(
           expect.objectContaining({
             code: "E_IO",
-            message: `cannot look at ${join(folder, "inner", "x")}: EACCES (user ${userName()})`,
+            message: `cannot look at ${join(path, "x")}: EACCES (user ${userName()})`,
           }),
         );
         expect(() => findWorkspace({}, { cwd: join(folder, "inner"), env: {} })).toThrow(
-          expect.objectContaining({ code: "E_IO", details: { path, errno: "EACCES", user: userName() } }),
+          expect.objectContaining({
+            code: "E_IO",
+            details: { path: join(path, "workspace.json"), errno: "EACCES", user: userName() },
+          }),
         );
       });
     },

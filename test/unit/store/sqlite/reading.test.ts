@@ -77,8 +77,8 @@ describe("a database that is only read", () => {
     copyFileSync(other, place);
     await sleep(100);
     await expect(keysIn(reader)).rejects.toMatchObject({
-      code: "E_STORE_UNAVAILABLE",
-      details: { reason: "no_store" },
+      code: "E_STORE_CORRUPT",
+      details: { lost: "replaced" },
     });
   });
 

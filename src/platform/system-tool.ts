@@ -12,7 +12,6 @@ const PATHS = {
 } as const;
 
 export function runTool(tool: keyof typeof PATHS, args: readonly string[]): string | null {
-  // mutant: tool-by-path: const path = PATHS[tool].find((each) => existsSync(each)); → const path = PATHS[tool].map((each) => (existsSync(each) ? tool : each))[0];
   const path = PATHS[tool].find((each) => existsSync(each));
   if (path === undefined) return null;
   try {

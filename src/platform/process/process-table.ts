@@ -108,7 +108,6 @@ export function terminalPlace(): TerminalPlace {
     return { hasTerminal: terminal !== "0", isForeground: terminal !== "0" && foreground === group };
   }
   const [line] = runPs(["-o", "pgid=,tpgid=", "-p", String(process.pid)]);
-  // mutant: terminal-untold: if (line === undefined) return terminalByInput(); → if (line === undefined) throw new Error(String(terminalByInput()));
   if (line === undefined) return terminalByInput();
   const [group, foreground = "0"] = line.trim().split(/\s+/);
   return { hasTerminal: Number(foreground) > 0, isForeground: group === foreground };

@@ -30,7 +30,7 @@ function startSleeper(): number {
 }
 
 describe.runIf(process.platform === "linux")("without /proc (needs Linux)", () => {
-  // kills: tool-in-utc, tool-by-path
+  // kills: tool-in-utc
   it("a start time is the same in every time zone and language, and without a PATH", () => {
     const pid = startSleeper();
     const told = ZONES.map((env) => Number(tell(`machine.startTimeOf(${pid})`, env)));
@@ -68,7 +68,6 @@ describe.runIf(process.platform === "linux")("without /proc (needs Linux)", () =
     },
   );
 
-  // kills: terminal-untold
   it("run starts a command where there is no ps", async () => {
     const scene = await openScene();
     const told = await scene.run(["run", "k", "--", "sh", "-c", "echo ran"], {

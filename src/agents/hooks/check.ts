@@ -8,7 +8,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { openIn } from "../../client/open-holdfast.js";
-import { tokenFolderOf } from "../../client/workspace/find-workspace.js";
+import { assertMayBeMade, tokenFolderOf } from "../../client/workspace/find-workspace.js";
+import { makeHome } from "../../client/workspace/make-workspace.js";
 import { forgetRun, noteElsewhere, readRun, sweepRuns } from "../../client/workspace/registered-runs.js";
 import { isWorkspace } from "../../client/workspace/search.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
@@ -115,6 +116,11 @@ async function carryOut([step, ...rest]: readonly Step[], course: Course): Promi
   const { call, options, id, notes } = course;
   const { env } = options;
   const { workspace, root, demand } = step;
+  if (!workspace.isThere) {
+    // The run is registered in the folder.
+    assertMayBeMade(workspace);
+    makeHome(root);
+  }
   const { owner, pid, around } = registered(call, id, root, env);
   const run = runOf(call, owner, around);
   const onMade = (made: string): void => void notes.push(`made a workspace in ${made}, because there was none`);

@@ -65,6 +65,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   E_NOT_FOUND: 404,
   E_LOCK_CONFLICT: 409,
   E_STORE_UNAVAILABLE: 503,
+  E_STORE_CORRUPT: 503,
   E_IO: 500,
 };
 

@@ -61,7 +61,7 @@ export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">):
   const fresh = `${path}.${randomBytes(6).toString("hex")}`;
   const whole = { ...record, id: newWorkspaceId() };
   try {
-    createSynced(fresh, encode(root, whole), 0o644);
+    createSynced(fresh, encode(root, whole));
     linkSync(fresh, path);
     syncFolder(dirname(path));
     return whole;

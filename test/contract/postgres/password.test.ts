@@ -61,8 +61,10 @@ describe("the password of a store's URL", () => {
     expect(await run("lock", "list", "--store", url.replace(/\/holdfast_/, "/nothing_"))).not.toBe(0);
     expect(shown.filter((each) => each.includes(SECRET))).toEqual([]);
     expect(shown.join("")).toContain(url.replace(`:${SECRET}`, ""));
-    const kept = execFileSync("grep", ["-rl", "lease_token", scene.state], { encoding: "utf8" });
+    const kept = execFileSync("grep", ["-rl", "lease_token", join(scene.root, ".holdfast")], { encoding: "utf8" });
     expect(kept).not.toBe("");
-    expect(() => execFileSync("grep", ["-r", SECRET, scene.state])).toThrow(expect.objectContaining({ status: 1 }));
+    expect(() => execFileSync("grep", ["-r", SECRET, join(scene.root, ".holdfast")])).toThrow(
+      expect.objectContaining({ status: 1 }),
+    );
   });
 });

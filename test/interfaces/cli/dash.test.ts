@@ -1,10 +1,10 @@
 /** DASH-1: `holdfast dash`, the command. */
 import { once } from "node:events";
-import { mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { request } from "node:http";
-import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { ended, Scene } from "../../fixtures/command.fixture.js";
+import { markWorkspace } from "../../fixtures/mark-workspace.fixture.js";
 
 let scene: Scene;
 afterEach(() => scene.close());
@@ -29,12 +29,12 @@ it("DASH-1: prints the link and nothing else where words are not wanted, and end
 it("DASH-1: looking makes nothing: where there is no store it says so, and what to type", async () => {
   scene = new Scene();
   expect(await scene.json(["dash"])).toMatchObject({ exit: 78, error: { code: "E_CONFIG", next: ["holdfast init"] } });
-  mkdirSync(join(scene.root, ".holdfast", "board"), { recursive: true }); // As git brings it: the board, without the locks.
+  markWorkspace(scene.root); // As git brings it: the configuration, without the locks.
   const { exit, error } = await scene.json(["dash", "--port", "0"]);
   expect([exit, error.code, error.next]).toEqual([78, "E_CONFIG", ["holdfast init"]]);
   expect(error.message).toContain("holdfast.db");
   const named = await scene.json(["dash", "--port", "0", "--store", "file:elsewhere"]);
   expect([named.exit, named.error.code]).toEqual([78, "E_CONFIG"]);
   expect(named.error.next.join()).toContain("--store");
-  expect(readdirSync(scene.root, { recursive: true })).toEqual([".holdfast", join(".holdfast", "board")]);
+  expect(readdirSync(scene.root, { recursive: true })).toEqual([".holdfast", "holdfast.config.json"]);
 });

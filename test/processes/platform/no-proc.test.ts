@@ -52,21 +52,19 @@ describe.runIf(process.platform === "linux")("without /proc (needs Linux)", () =
     expect(life(`pid: ${pid}, startTime: ${startTime}`, { NO_TOOLS: "1" })).toBe("unknown");
   });
 
-  it.each(["file:.holdfast/store", "sqlite:.holdfast/locks.db"])(
-    "a lock with --pid of a living process is kept, in %s",
-    async (store) => {
-      const scene = new Scene();
-      const pid = startSleeper();
-      const run = (owner: string, env: Record<string, string>) =>
-        scene.run(["lock", "acquire", "k", "--wait", "0", "--pid", String(pid), "--ttl", "30s"], {
-          env: { HOLDFAST_OWNER: owner, HOLDFAST_STORE: store, NODE_OPTIONS: `--import ${PRELOAD}`, ...env },
-        });
-      expect((await run("agent:one", { TZ: "UTC" })).exit).toBe(0);
-      for (const env of [{ TZ: "Asia/Tokyo" }, { PATH: "/nonexistent" }, { NO_TOOLS: "1" }])
-        expect((await run("agent:two", env)).exit).toBe(75);
-      await scene.close();
-    },
-  );
+  it.each(["file:store", "sqlite:locks.db"])("a lock with --pid of a living process is kept, in %s", async (store) => {
+    const scene = new Scene();
+    const url = store.replace(":", `:${scene.dir}/`);
+    const pid = startSleeper();
+    const run = (owner: string, env: Record<string, string>) =>
+      scene.run(["lock", "acquire", "k", "--wait", "0", "--pid", String(pid), "--ttl", "30s"], {
+        env: { HOLDFAST_OWNER: owner, HOLDFAST_STORE: url, NODE_OPTIONS: `--import ${PRELOAD}`, ...env },
+      });
+    expect((await run("agent:one", { TZ: "UTC" })).exit).toBe(0);
+    for (const env of [{ TZ: "Asia/Tokyo" }, { PATH: "/nonexistent" }, { NO_TOOLS: "1" }])
+      expect((await run("agent:two", env)).exit).toBe(75);
+    await scene.close();
+  });
 
   it("run starts a command where there is no ps", async () => {
     const scene = await openScene();

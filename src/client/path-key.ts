@@ -24,7 +24,7 @@ import { kindAt, lookUp } from "../platform/look-up.js";
 import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
 import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
 import { createShortMemory } from "./workspace/short-memory.js";
-import { readRecord, type WorkspaceRecord } from "./workspace/workspace-record.js";
+import { recentRecord } from "./workspace/workspace-record.js";
 
 const KEPT_BYTES = 80;
 const HASH_DIGITS = 32;
@@ -112,13 +112,11 @@ function locate(root: string, path: string | Buffer) {
 
 /** Returns the tree that holds the keys of these files: `path`, `path@WORKTREE`, and in a further workspace `path@ID`. */
 function treeOfFiles(root: string, worktrees: readonly LinkedWorktree[]): string {
-  const record = records.recall(root, () => readRecord(root));
+  const record = recentRecord(root);
   const names = worktrees.map(({ name }) => name);
-  const scopes = record === null || record.store.isFirst ? names : [...names, record.id];
+  const scopes = record === null || record.store.isFirst !== false ? names : [...names, record.id];
   return [PATH_TREE, ...scopes.map((name) => encodeSegment(textOf(name)).replaceAll("@", "%40"))].join("@");
 }
-
-const records = createShortMemory<WorkspaceRecord | null>();
 
 /** Returns the innermost workspace that lies between the root and a folder, the root left out. */
 function innerWorkspace(folder: string, root: string): string | null {

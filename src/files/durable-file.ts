@@ -11,11 +11,10 @@ export function writeFully(fd: number, bytes: Buffer, at: number): void {
 }
 
 /**
- * Replaces the file by a new one of this content: whoever opens it sees the old one or the new one. Only one at a time may
- * do so; what a crash leaves is `<path>.new`, which the next one writes over.
+ * Replaces the file by a new one of this content: a reader sees the old one or the new one. Only one process at a time may
+ * do so; a crash leaves `<path>.new`, which the next one writes over. Where several may, each gives a `fresh` of its own.
  */
-export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
-  const fresh = `${path}.new`;
+export function replaceFile(path: string, bytes: Buffer, durable: boolean, fresh = `${path}.new`): void {
   try {
     const fd = createFresh(fresh);
     try {

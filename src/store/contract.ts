@@ -326,6 +326,11 @@ export interface Store {
   readonly wakeUps: WakeUps;
   readonly manifests: Manifests;
   /**
+   * Records the workspace with this id as the store's first, unless one is recorded, and returns the recorded id. Durable
+   * when it returns, and the same from then on.
+   */
+  adoptWorkspace(id: string): Promise<string>;
+  /**
    * Throws the error of a lost store (`isLostStore`) when its place does not name the store that is open, and `E_IO` when
    * it cannot tell. Does nothing in memory, and nothing on a server, where every call names the id of the store.
    */

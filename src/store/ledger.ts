@@ -81,6 +81,8 @@ export interface Ledger {
   /** The grant on this key with this token, without the guard. Null also when it cannot be read just now. */
   held(key: Key, tokenHash: string): Grant | null;
   readonly records: LedgerRecords;
+  /** As `Store.adoptWorkspace`. */
+  adoptWorkspace(id: string): Promise<string>;
   /** As `Store.assertInPlace`. */
   assertInPlace(): void;
   /** Null where the ledger is no database. */

@@ -92,7 +92,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<readonly str
     call.moment === "before" ? demands.flatMap((each) => otherStep(each, root, id, env)) : elsewhere(root, id, env);
   const steps = [...(isOwnConcerned ? [{ workspace: own, root, demand }] : []), ...others];
   const notes: string[] = [];
-  await carryOut(steps, { call, options, id, notes });
+  await carryOut(steps, { call, options, id, own: root, notes });
   if (root !== null && demands.length > 0)
     noteElsewhere(
       root,
@@ -107,6 +107,8 @@ interface Course {
   readonly call: HookCall;
   readonly options: CheckOptions;
   readonly id: string;
+  /** The root of the agent's own workspace. */
+  readonly own: string | null;
   readonly notes: string[];
 }
 
@@ -115,7 +117,7 @@ async function carryOut([step, ...rest]: readonly Step[], course: Course): Promi
   if (step === undefined) return;
   const { call, options, id, notes } = course;
   const { env } = options;
-  const { workspace, root, demand } = step;
+  const { workspace, root } = step;
   if (!workspace.isThere) {
     // The run is registered in the folder.
     assertMayBeMade(workspace);
@@ -125,6 +127,9 @@ async function carryOut([step, ...rest]: readonly Step[], course: Course): Promi
   const run = runOf(call, owner, around);
   const onMade = (made: string): void => void notes.push(`made a workspace in ${made}, because there was none`);
   await using holdfast = await openIn(workspace, { owner: run.owner, heart: "loop", onMade });
+  // Only the store knows how the files of a workspace that it has not seen yet are called.
+  // mutant: hook-first-names: const demand = isSettled(workspace) ? → const demand = root !== "" ?
+  const demand = isSettled(workspace) ? step.demand : demandIn(root, course);
   const folder = tokenFolderOf(workspace, env);
   const locks = new RunLocks({ holdfast, folder, run, pid, ttl: options.ttl, wait: options.wait });
   for (const tree of demand?.trees ?? []) await locks.holdNothingElse(tree);
@@ -140,6 +145,15 @@ async function carryOut([step, ...rest]: readonly Step[], course: Course): Promi
   }
   if (call.moment === "before" || call.moment === "after") await locks.renew();
   else await locks.release();
+}
+
+function isSettled({ record }: Workspace): boolean {
+  return record !== null && record.store.isFirst !== null;
+}
+
+function demandIn(root: string, { call, own, options }: Course): Demand | null {
+  if (call.moment !== "before") return null;
+  return demandsOf(call, own, options.cwd).find((each) => each.root === root) ?? null;
 }
 
 /** Flags and the environment speak for the agent's own workspace; another one is opened as its record says. */

@@ -11,11 +11,10 @@ import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import { isAroundRoot, pathKeyInside, workspaceOfFile, worktreeKeysBelow } from "../../client/path-key.js";
+import { isAroundRoot, pathKey, pathKeyInside, workspaceOfFile, worktreeKeysBelow } from "../../client/path-key.js";
 import { CONFIG_FILE } from "../../client/workspace/config.js";
 import { repositoryAround } from "../../client/workspace/repository.js";
-import { isWithin, type Key, parseKey, treeOf } from "../../lock/key.js";
-import { PATH_TREE } from "../../lock/reserved-kinds.js";
+import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import type { HookCall } from "./call.js";
 import { carriesHooks } from "./hook-carriers.js";
 
@@ -74,7 +73,8 @@ class Wanted {
   /** A folder somewhere in which files are written: all of a workspace that lies in it. */
   addAround(folder: string): void {
     // mutant: hook-pattern-above: if (this.#own !== null && isAroundRoot( → if (this.#own === null && isAroundRoot(
-    if (this.#own !== null && isAroundRoot(this.#own, folder)) this.#of(this.#own).trees.add(WHOLE);
+    if (this.#own !== null && isAroundRoot(this.#own, folder))
+      this.#of(this.#own).trees.add(pathKey(this.#own, this.#own));
   }
 
   demands(): readonly Demand[] {
@@ -93,8 +93,6 @@ class Wanted {
     return found;
   }
 }
-
-const WHOLE = parseKey(PATH_TREE);
 
 function addFile(wanted: Wanted, path: string): void {
   const found = wanted.keyOf(path);

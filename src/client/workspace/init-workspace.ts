@@ -15,7 +15,7 @@ import { createSystemClock } from "../../platform/clock.js";
 import { identifyStore, openStore } from "../../store/open.js";
 import { type FoundWorkspace, storeMark } from "./find-workspace.js";
 import { makeHome } from "./make-workspace.js";
-import { readRecord, replaceRecord, type WorkspaceRecord } from "./workspace-record.js";
+import { type RecordedStore, readRecord, replaceRecord, type WorkspaceRecord } from "./workspace-record.js";
 
 /** What `init` changed about a workspace that had a record. */
 export interface RecordChange {
@@ -36,19 +36,25 @@ export async function settleRecord(found: FoundWorkspace): Promise<RecordChange 
   const held = isSameUrl ? [] : await heldIn(record);
   if (held.length > 0) throw inUse(root, record, held);
   if (isSameUrl && there === null) setAside(wanted);
-  const store = await openStore(wanted, {}, createSystemClock());
-  await store.close();
-  replaceRecord(root, {
-    ...record,
-    made: "init",
-    store: { id: store.id, url: withoutPassword(wanted), isFirst: true },
-  });
+  const chosen = await chosenStore(wanted, record.id);
+  replaceRecord(root, { ...record, made: "init", store: chosen });
   const since = isSameUrl ? [] : await heldIn(record);
   if (since.length > 0) {
     replaceRecord(root, record);
     throw inUse(root, record, since);
   }
   return { before: record.store.url, wasLost: isSameUrl };
+}
+
+/** A crash between the two leaves the store with this workspace as its first; the same command asks again. */
+async function chosenStore(wanted: string, workspace: string): Promise<RecordedStore> {
+  const store = await openStore(wanted, {}, createSystemClock());
+  try {
+    const isFirst = (await store.adoptWorkspace(workspace)) === workspace;
+    return { id: store.id, url: withoutPassword(wanted), isFirst };
+  } finally {
+    await store.close();
+  }
 }
 
 function settleIntent(root: string, record: WorkspaceRecord): null {

@@ -2,6 +2,7 @@
  * Makes the folder `.holdfast/` of a workspace, with a `.gitignore` that keeps git away from it. The folder becomes a
  * workspace when the first opener of its store creates the record. Each step may be repeated after a crash.
  */
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
@@ -18,7 +19,8 @@ export function makeHome(root: string): void {
   try {
     makeStoreFolder(home);
     const ignore = join(home, ".gitignore");
-    if (!isThere(ignore)) replaceFile(ignore, Buffer.from(IGNORED), false);
+    if (!isThere(ignore))
+      replaceFile(ignore, Buffer.from(IGNORED), false, `${ignore}.${randomBytes(6).toString("hex")}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw ioError(error, "create", home);
   }

@@ -6,6 +6,9 @@
  * nothing. The environment and the configuration may name the recorded store only. An argument may name another one: then
  * the caller works outside of the workspace, and keys of its files are refused.
  *
+ * Several workspaces may record one store. It keeps the id of the first one, and tells each other that it is not: the keys
+ * of its files then contain its id.
+ *
  * A crash after the store was made and before it was recorded leaves a store without a record; the next opener finds the
  * same place and records it.
  */
@@ -18,7 +21,7 @@ import type { Store } from "../../store/contract.js";
 import { identifyStore, openStore, openStoreForReading } from "../../store/open.js";
 import { assertMayBeMade, assertShared, type FoundWorkspace } from "./find-workspace.js";
 import { makeHome } from "./make-workspace.js";
-import { createRecord, type WorkspaceRecord } from "./workspace-record.js";
+import { createRecord, recordFirst, type WorkspaceRecord } from "./workspace-record.js";
 
 /** Whose files an instance may lock. */
 export type Files =
@@ -53,9 +56,10 @@ export async function openStoreOf(
   makeHome(root);
   const store = await openStore(url, stated, clock);
   try {
-    const recorded = createRecord(root, { made, store: { id: store.id, url: withoutPassword(url), isFirst: true } });
+    const recorded = createRecord(root, { made, store: { id: store.id, url: withoutPassword(url), isFirst: null } });
     if (recorded.store.id !== store.id) throw otherStore(found, root, recorded);
-    return { store, files: filesOf(root, recorded), madeIn: found.isThere ? null : root };
+    const settled = await settleFirst(root, recorded, store);
+    return { store, files: filesOf(root, settled), madeIn: found.isThere ? null : root };
   } catch (error) {
     await store.close();
     throw error;
@@ -92,15 +96,29 @@ async function openRecorded(
   const isRecorded = withoutPassword(url) === record.store.url || (await identifyStore(url)) === record.store.id;
   if (isRecorded) {
     const store = await openStore(url, stated, clock, record.store.id);
-    return { store, files: filesOf(root, record), madeIn: null };
+    try {
+      return { store, files: filesOf(root, await settleFirst(root, record, store)), madeIn: null };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   }
   if (sources.store !== "argument") throw otherStore(found, root, record);
   const files: Files = { kind: "foreign", root, where: record.store.url };
   return { store: await openStore(url, stated, clock), files, madeIn: null };
 }
 
+/** Asks the store, once in the life of a record, whether this workspace is its first. */
+async function settleFirst(root: string, record: WorkspaceRecord, store: Store): Promise<WorkspaceRecord> {
+  // mutant: first-asked: if (record.store.isFirst !== null) return record; → if (record.id !== "") return record;
+  if (record.store.isFirst !== null) return record;
+  const isFirst = (await store.adoptWorkspace(record.id)) === record.id;
+  recordFirst(root, record, isFirst);
+  return { ...record, store: { ...record.store, isFirst } };
+}
+
 function filesOf(root: string, { id, store }: WorkspaceRecord): Files {
-  return { kind: "workspace", root, id, isFirst: store.isFirst };
+  return { kind: "workspace", root, id, isFirst: store.isFirst !== false };
 }
 
 function ownStoreOf({ record, root }: FoundWorkspace): string {

@@ -7,6 +7,10 @@
  * crash before the link leaves `.holdfast/` without a record, which is not a workspace, and a private file, which
  * `holdfast doctor` reports; the next opener does the same again. `holdfast init` replaces a record by a rename.
  *
+ * Then the opener asks the store which workspace is its first, by the id that is on record, and replaces the record by one
+ * that has the answer. A crash before leaves a record that says null: each opener that reads it asks, and gets the same
+ * answer, because the id is the same.
+ *
  * A store inside the workspace is recorded relative to its root, so a folder that was moved stays the same workspace.
  */
 import { randomBytes } from "node:crypto";
@@ -17,6 +21,7 @@ import { HOME } from "../../base/home-folder.js";
 import { isObject } from "../../base/is-object.js";
 import { withoutPassword } from "../../base/without-password.js";
 import { createSynced, removeQuietly, replaceFile, syncFolder } from "../../files/durable-file.js";
+import { createShortMemory } from "./short-memory.js";
 
 const RECORD_FILE = "workspace.json";
 const SCHEMA_VERSION = 1;
@@ -33,8 +38,8 @@ export interface RecordedStore {
   readonly id: string;
   /** Absolute, and without a password. */
   readonly url: string;
-  /** False for a further workspace of a store: its files have keys of their own. */
-  readonly isFirst: boolean;
+  /** False for a further workspace of a store: its files have keys of their own. Null until the store has been asked. */
+  readonly isFirst: boolean | null;
 }
 
 export function recordPath(root: string): string {
@@ -55,10 +60,18 @@ export function readRecord(root: string): WorkspaceRecord | null {
   return decode(text, root, path);
 }
 
+const memory = createShortMemory<WorkspaceRecord | null>();
+
+/** Returns the record from what was seen within the last second. */
+export function recentRecord(root: string): WorkspaceRecord | null {
+  return memory.recall(root, () => readRecord(root));
+}
+
 /** Creates the record, or returns the one that another process created first. */
 export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">): WorkspaceRecord {
+  memory.clear();
   const path = recordPath(root);
-  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+  const fresh = privateName(path);
   const whole = { ...record, id: newWorkspaceId() };
   try {
     createSynced(fresh, encode(root, whole));
@@ -76,7 +89,21 @@ export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">):
 
 /** Replaces the record: `holdfast init` alone may do so, while nothing is held. */
 export function replaceRecord(root: string, record: WorkspaceRecord): void {
-  replaceFile(recordPath(root), encode(root, record), true);
+  memory.clear();
+  const path = recordPath(root);
+  replaceFile(path, encode(root, record), true, privateName(path));
+}
+
+/** Keeps what the store said, in the record that asked for it. */
+export function recordFirst(root: string, asked: WorkspaceRecord, isFirst: boolean): void {
+  memory.clear();
+  const now = readRecord(root);
+  if (now?.store.id !== asked.store.id || now.store.isFirst !== null) return;
+  replaceRecord(root, { ...now, store: { ...now.store, isFirst } });
+}
+
+function privateName(path: string): string {
+  return `${path}.${randomBytes(6).toString("hex")}`;
 }
 
 function newWorkspaceId(): string {
@@ -110,7 +137,15 @@ function decode(text: string, root: string, path: string): WorkspaceRecord {
     typeof kept.url !== "string"
   )
     throw damaged(path, "a field is missing");
-  return { id, made, store: { id: kept.id, url: absoluteFrom(root, kept.url), isFirst: kept.first !== false } };
+  return {
+    id,
+    made,
+    store: {
+      id: kept.id,
+      url: absoluteFrom(root, kept.url),
+      isFirst: typeof kept.first === "boolean" ? kept.first : null,
+    },
+  };
 }
 
 function damaged(path: string, why: string): HoldfastError {

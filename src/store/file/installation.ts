@@ -14,6 +14,7 @@ import type { Clock } from "../../platform/clock.js";
 import { isThere } from "../../platform/look-up.js";
 import type { Installation } from "../contract.js";
 import { assertNothingHeld } from "../still-held.js";
+import { FIRST_WORKSPACE } from "./first-workspace.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { createFileRecords } from "./records.js";
 import { BlockFile } from "./tree/block-file.js";
@@ -66,6 +67,7 @@ function removeAll(layout: Layout, mark: string, clock: Clock): void {
     }
     removeFile(mark);
     removeFile(join(layout.root, "floor.json"));
+    removeFile(join(layout.root, FIRST_WORKSPACE));
     for (const path of [aside, layout.ops, layout.alive]) rmSync(path, { recursive: true, force: true });
   } catch (error) {
     throw ioError(error, "remove", layout.root);

@@ -2,6 +2,7 @@
  * The paths of a file store:
  *
  *   store.json, store.guard         schema and settings, and the lock to write them
+ *   workspace.json                  the id of the first workspace that recorded the store
  *   floor.json, floor.guard         the floor under the fences of new trees, and the lock to raise it
  *   alive/<nonce>                   proofs of life
  *   ops/<id>.json                   a step over several trees has been decided (exists only while it is carried out)

@@ -13,6 +13,7 @@ import type { Clock } from "../../platform/clock.js";
 import { durabilityOf } from "../durability.js";
 import type { Changes, Ledger, LedgerRecords, LedgerView, Outcome } from "../ledger.js";
 import { inOrder } from "../local/stable-order.js";
+import { adoptWorkspace } from "./first-workspace.js";
 import { type Layout, treeFolder } from "./layout.js";
 import { ManifestFiles } from "./publish/manifest-files.js";
 import { ManifestGuard } from "./publish/manifest-guard.js";
@@ -83,6 +84,11 @@ export class FileLedger implements Ledger {
       for (const tree of trees) tree.users -= 1;
       this.#closeOldest();
     }
+  }
+
+  async adoptWorkspace(id: string): Promise<string> {
+    this.assertInPlace();
+    return await adoptWorkspace(this.#layout.root, id);
   }
 
   /** A durable step is on the disk when it ends. */

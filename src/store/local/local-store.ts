@@ -168,6 +168,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     namedLeases: null,
     wakeUps,
     manifests,
+    adoptWorkspace: (id) => ledger.adoptWorkspace(id),
     assertInPlace: () => ledger.assertInPlace(),
     prove(nonce, about) {
       ledger.assertInPlace(); // A proof would make its folder anew.

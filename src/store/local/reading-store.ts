@@ -29,6 +29,7 @@ export function createReadingStore({ proofs, look, clock, ...facts }: ReadingFac
     transact: refuse,
     sync: async () => undefined,
     held: () => null,
+    adoptWorkspace: refuse,
     assertInPlace: () => undefined,
     callerRows: null,
     scripting: look === null ? null : { transact: refuse, look },

@@ -26,6 +26,7 @@ interface Tree {
 export function createMemoryLedger(url: string, settings: Settings, clock: Clock): Ledger {
   const trees = new Map<Key, Tree>();
   const manifests = new MemoryManifests();
+  let firstWorkspace: string | null = null;
   let ticketNumber = 0;
 
   const treeAt = (name: Key): Tree => {
@@ -105,6 +106,10 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
       return result;
     },
     async sync() {},
+    async adoptWorkspace(id) {
+      firstWorkspace ??= id;
+      return firstWorkspace;
+    },
     assertInPlace() {},
     held: (key, tokenHash) =>
       near([key]).grants.find((grant) => grant.resource === key && grant.tokenHash === tokenHash) ?? null,

@@ -113,6 +113,7 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     namedLeases: createNamedLeases(connection, storeId, manifests.settleLeft),
     wakeUps,
     manifests,
+    adoptWorkspace: (id) => connection.ask<string>(() => call("adopt_workspace", { id, store: storeId })),
     assertInPlace() {},
     scripts: createScripts(connection, storeId, clock, manifests.settleLeft),
     prove(nonce) {

@@ -78,6 +78,15 @@ export class SqliteLedger implements Ledger {
     return this.#inTurn(() => this.#steps.run(trees, body, once));
   }
 
+  adoptWorkspace(id: string): Promise<string> {
+    return this.scripting.transact(({ rows }) => {
+      // mutant: sqlite-first-workspace: DO NOTHING → DO UPDATE SET value = excluded.value
+      rows("INSERT INTO settings (name, value) VALUES ('workspace', ?) ON CONFLICT DO NOTHING", [id]);
+      const [row] = rows("SELECT value FROM settings WHERE name = 'workspace'", []);
+      return String(row?.value);
+    }, true);
+  }
+
   assertInPlace(): void {
     this.#presence.assert();
   }

@@ -25,8 +25,8 @@ export async function publishFolder(context: ContextWith<PublishFlags, { readonl
   const target = resolve(cwd, context.args.TARGET);
   const from = resolve(cwd, flags.from);
   if (!statSync(from, { throwIfNoEntry: false })?.isDirectory()) throw invalidArgument("from", `${from} is no folder`);
-  const key = flags.lock ?? keyOf(context, target);
   const holdfast = await context.openHoldfast();
+  const key = flags.lock ?? keyOf(context, target);
   const publisher = await publisherOf(context, holdfast, key);
   const { root } = context.settings();
   const { wait, ttl } = flags;

@@ -33,3 +33,16 @@ begin
   return json_build_object('store_id', st.store_id, 'levels', to_json(st.levels),
     'profile_prefixes', to_json(st.profile_prefixes), 'profile_names', to_json(st.profile_names));
 end $$;
+
+-- The first workspace that recorded this store: the given one, unless another came before.
+create or replace function holdfast.adopt_workspace(id text, store uuid) returns text
+language plpgsql security definer set search_path = holdfast, pg_temp as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+begin
+  if st.workspace is null then
+    update holdfast.store x set workspace = coalesce(x.workspace, id) returning * into st;
+  end if;
+  return st.workspace;
+end $$;

@@ -6,11 +6,13 @@
 create schema holdfast;
 
 -- One row: which store this is, and what everybody who uses it agrees on. The settings come with the first opening.
+-- `workspace` is the id of the first workspace that recorded the store.
 create table holdfast.store (
   singleton boolean primary key default true check (singleton),
   schema_version integer not null,
   functions_hash text not null default '',
   store_id uuid,
+  workspace text,
   levels text[],
   profile_prefixes text[],
   profile_names text[]

@@ -1,4 +1,6 @@
 /** `holdfast/deliverable`: locks of folders, kept in the folders themselves, without a store. */
+
+export type { DeliverableRecord } from "./client/deliverable/record.js";
 export {
   type Deliverable,
   type DeliverableOptions,
@@ -8,6 +10,5 @@ export {
 } from "./features/deliverable/deliverable.js";
 export type { DeliverableLock } from "./features/deliverable/deliverable-lock.js";
 export type { LogLine, RecoveryReason } from "./features/deliverable/log.js";
-export type { DeliverableRecord } from "./features/deliverable/record.js";
 export type { RecoveredLock } from "./features/deliverable/stale.js";
 export type { DeliverableStatus } from "./features/deliverable/status.js";

@@ -7,9 +7,11 @@ import { SharedTimer } from "../base/shared-timer.js";
 import { withoutPassword } from "../base/without-password.js";
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
 import { isWithin, type Key, parseKey } from "../lock/key.js";
+import { isFileKey } from "../lock/reserved-kinds.js";
 import type { Instant } from "../lock/time.js";
 import type { Clock } from "../platform/clock.js";
 import type { CommandProof, Store } from "../store/contract.js";
+import { assertFoldersFree } from "./deliverable/folder-locks.js";
 import { tell } from "./events.js";
 import { Identity, newToken } from "./identity.js";
 import { createKernel, type Kernel } from "./kernel.js";
@@ -18,6 +20,7 @@ import { createDetachedLease, type DetachedLease } from "./lease/detached-lease.
 import { Holdings } from "./lease/held-leases.js";
 import type { Lease } from "./lease/lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease/lease-context.js";
+import { releasedAfter } from "./lease/released-after.js";
 import { type AcquireOptions, AT_ONCE, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type AuditTrail, createAuditTrail } from "./reading/audit-trail.js";
 import { type Explanation, explain, inLine, type Waits, waits } from "./reading/explain.js";
@@ -27,6 +30,7 @@ import { type TakingPlace, takeLocks } from "./waiting/acquire-locks.js";
 import { untilFree } from "./waiting/until-free.js";
 import type { Files } from "./workspace/open-store.js";
 import { assertOwnFile } from "./workspace/own-files.js";
+import { withPayloads } from "./workspace/payload-key.js";
 import type { SettingsInForce } from "./workspace/settings-in-force.js";
 
 export interface WorkplaceFacts {
@@ -112,6 +116,8 @@ export class Holdfast {
         return kernel;
       },
       acquire: (keys, options, family) => this.#acquire(parseAcquire(keys, options, facts), family, false),
+      acquireAlone: (keys, options) => this.#take(parseAcquire(keys, options, facts), new Set(), false),
+      files: facts.files,
       newToken,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
@@ -164,15 +170,7 @@ export class Holdfast {
   ): Promise<T> {
     if (typeof work !== "function") throw invalidArgument("work", "a function, as the third argument");
     const lease = await this.acquire(keys, options);
-    let result: T;
-    try {
-      result = await work(lease);
-    } catch (error) {
-      await lease.release().catch(() => undefined);
-      throw error;
-    }
-    await lease.release();
-    return result;
+    return releasedAfter(lease, () => work(lease));
   }
 
   /** A lease handed down by its holder: it may verify and commit, not renew or release. */
@@ -311,9 +309,29 @@ export class Holdfast {
   }
 
   #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
+    return this.#take({ ...parsed, wants: withPayloads(this.#facts.files, parsed.wants) }, family, mustSteal);
+  }
+
+  #take(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
     this.#assertOpen();
-    for (const { resource } of parsed.wants) assertOwnFile(this.#facts.files, resource);
-    return this.#holdings.track(takeLocks(this.#place, parsed, family, mustSteal));
+    const { files } = this.#facts;
+    for (const { resource } of parsed.wants) assertOwnFile(files, resource);
+    const taking = takeLocks(this.#place, parsed, family, mustSteal);
+    const { wants } = parsed;
+    const isAroundFiles = files.kind === "workspace" && wants.some(({ resource }) => isFileKey(resource));
+    return this.#holdings.track(isAroundFiles ? this.#besideFolders(files.root, taking) : taking);
+  }
+
+  /** The grant is given back when a folder around one of its files is locked by its `_LOCK.json`. */
+  async #besideFolders(root: string, taking: Promise<Lease>): Promise<Lease> {
+    const lease = await taking;
+    try {
+      for (const { resource } of lease.held) assertFoldersFree(root, resource, this.owner);
+      return lease;
+    } catch (error) {
+      await lease.release().catch(() => undefined);
+      throw error;
+    }
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {

@@ -5,7 +5,7 @@
  * else of the store.
  */
 import type { AuditEvent } from "../lock/audit.js";
-import type { Grant } from "../lock/grant.js";
+import type { Grant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
@@ -20,12 +20,16 @@ import type {
   Scripts,
   Transactions,
 } from "../store/contract.js";
+import { assertFoldersFree } from "./deliverable/folder-locks.js";
 import type { Holdfast } from "./holdfast.js";
 import type { BorrowedLease } from "./lease/borrowed-lease.js";
 import { findHeld, grantPages } from "./lease/held-tokens.js";
 import type { Lease } from "./lease/lease.js";
 import type { LeaseHome } from "./lease/lease-context.js";
 import type { HeldInStore } from "./lease/store-watch.js";
+import type { AcquireOptions } from "./options.js";
+import { pathKeyInside } from "./path-key.js";
+import { withPayloads } from "./workspace/payload-key.js";
 
 export type {
   AcquireRequest,
@@ -66,6 +70,14 @@ export interface Kernel {
   readonly settings: Settings;
   /** Says what the store can do. */
   readonly abilities: Abilities;
+  /** Returns the key of a file or folder; null when it lies in no workspace whose files this instance may lock. */
+  pathKeyOf(path: string): Key | null;
+  /** Returns these keys with those of the payloads of worktrees that a write lock on them holds as well. */
+  withPayloads(keys: readonly Key[]): readonly Key[];
+  /** Acquires these keys as another client would, and without the payloads that they stand for. As `Holdfast.acquire`. */
+  acquireAlone(keys: string | readonly string[], options: AcquireOptions): Promise<Lease>;
+  /** Throws when a folder around a file is locked by its `_LOCK.json` under another name: `E_LOCK_CONFLICT`. */
+  assertFoldersFree(keys: readonly Key[]): void;
   /** Reads the grants and the waiters on, above and below a key; hashes of tokens are shown only of grants among `known`. */
   inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
   /** Reads all grants on a key and below it, in the order of keys, page by page. */
@@ -105,7 +117,7 @@ export function kernelOf(from: Holdfast | Lease | BorrowedLease): Kernel {
 
 /** Makes the kernel of one Holdfast instance. */
 export function createKernel(home: LeaseHome): Kernel {
-  const { store, clock } = home;
+  const { store, clock, files } = home;
   const { locks, fence, reader } = store;
   return {
     clock,
@@ -116,6 +128,13 @@ export function createKernel(home: LeaseHome): Kernel {
     url: store.url,
     settings: store.settings,
     abilities: store.abilities,
+    pathKeyOf: (path) => (files.kind === "workspace" ? pathKeyInside(files.root, path) : null),
+    withPayloads: (keys) => withPayloads(files, keys.map(asWrite)).map(({ resource }) => resource),
+    acquireAlone: (keys, options) => home.acquireAlone(keys, options),
+    assertFoldersFree(keys) {
+      if (files.kind !== "workspace") return;
+      for (const key of keys) assertFoldersFree(files.root, key, home.party.owner);
+    },
     inspect: (resource, known) => reader.inspect(resource, known),
     pages: (prefix) => grantPages(reader, prefix),
     findHeld: (hashes) => findHeld(home, hashes),
@@ -133,4 +152,8 @@ export function createKernel(home: LeaseHome): Kernel {
     transactions: store.transactions,
     namedLeases: store.namedLeases,
   };
+}
+
+function asWrite(resource: Key): Want {
+  return { resource, mode: "write", permits: null };
 }

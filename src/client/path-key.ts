@@ -19,7 +19,7 @@ import { HoldfastError, invalidArgument, ioError } from "../base/errors.js";
 import { bytesOf, textOf } from "../files/name-spelling.js";
 import { formsBelow, realPath, realPathOfExisting } from "../files/real-path.js";
 import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } from "../lock/key.js";
-import { PATH_TREE } from "../lock/reserved-kinds.js";
+import { isFileKey, PATH_TREE } from "../lock/reserved-kinds.js";
 import { kindAt, lookUp } from "../platform/look-up.js";
 import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
 import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
@@ -88,6 +88,24 @@ export function assertKeyOfFile(root: string, key: Key): void {
 }
 
 const assertions = createShortMemory<null>();
+
+/** A file that a key names, and the folder up to which its tree reaches: the root, or the top of a linked worktree. */
+export interface NamedFile {
+  readonly path: string;
+  readonly top: string;
+}
+
+/** Returns the file that a key names; null for a key of no file, of a worktree that is gone, and for one that was cut. */
+export function fileOfKey(root: string, key: Key): NamedFile | null {
+  const [tree = "", ...segments] = key.split("/");
+  if (!isFileKey(tree) || segments.some((segment) => segment.includes("%~"))) return null;
+  const path = shown([textOf(root), ...segments.map(decodeSegment)].join(sep));
+  if (tree === PATH_TREE || treeOfFiles(root, []) === tree) return { path, top: root };
+  const commonDir = repositoryAround(path)?.commonDir;
+  const linked = commonDir === undefined || commonDir === null ? [] : linkedWorktreesOf(commonDir);
+  const worktree = linked.find((each) => isBelow(each.main, path) && treeOfFiles(root, [each]) === tree);
+  return worktree === undefined ? null : { path: worktree.top + path.slice(worktree.main.length), top: worktree.top };
+}
 
 /** All paths in the answer are latin1 texts. */
 function locate(root: string, path: string | Buffer) {

@@ -40,8 +40,17 @@ export interface Manifests {
   begin(grant: GrantRef, party: Party, draft: ManifestDraft): Promise<Manifest>;
   addFiles(grant: GrantRef, manifest: Manifest, files: readonly ManifestFile[]): Promise<void>;
   seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
-  /** Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. */
-  commit(grant: GrantRef, party: Party, manifest: Manifest, make: () => boolean): Promise<Manifest>;
+  /**
+   * Checks, renames by `make`, and marks it committed. `make` returns whether something was replaced. The step checks the
+   * grants `also` as it checks the first: those that the publisher holds on the target's own key.
+   */
+  commit(
+    grant: GrantRef,
+    party: Party,
+    manifest: Manifest,
+    make: () => boolean,
+    also?: readonly GrantRef[],
+  ): Promise<Manifest>;
   /**
    * Resolves when all steps made here before are on the disk. Who has nothing else to do meanwhile may have this thread
    * stand still for it, which is quicker. `E_IO`: it is not known whether they are.

@@ -13,7 +13,9 @@
  *      instead. So borrowers of one run exclude each other, and the lender too, which checks that key before it writes. The
  *      loan counts only after a second check, because the lender may have released the file in the meantime.
  *   4. Grants that the agent acquired through its own MCP server are lent to it in the same way: the hook has no token.
- *   5. Two hooks of one run may request the same key at once. The second one checks again, also while it waits in the queue
+ *   5. A folder around the file that its `_LOCK.json` says is held under another name is a refusal, also where the run holds
+ *      the file already.
+ *   6. Two hooks of one run may request the same key at once. The second one checks again, also while it waits in the queue
  *      (wait-unless-changed.ts), and finds the key held.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -91,6 +93,8 @@ export class RunLocks {
    */
   async hold(keys: readonly Key[]): Promise<Undo> {
     const wanted = withoutCovered(keys);
+    // mutant: hook-folder-lock: this.#kernel.assertFoldersFree(wanted); →
+    this.#kernel.assertFoldersFree(wanted);
     const until = performance.now() + parseWait(this.#place.wait ?? 0);
     for (let looks = LOOKS; looks > 0; ) {
       const found = await this.#whatIsMissing(wanted);

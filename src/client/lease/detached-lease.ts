@@ -6,13 +6,14 @@
  */
 
 import type { Duration } from "../../base/duration.js";
-import { HoldfastError, invalidArgument } from "../../base/errors.js";
+import { HoldfastError, invalidArgument, isHoldfastError } from "../../base/errors.js";
 import { type Grant, type GrantRecord, toRecord } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import type { GrantRef } from "../../store/contract.js";
 import { parseKeys, parseLease, parseToken } from "../options.js";
 import { type LastingRecord, toLasting } from "../reading/lock-status.js";
+import { payloadKeyOf } from "../workspace/payload-key.js";
 import { findHeld } from "./held-tokens.js";
 import type { LeaseHome } from "./lease-context.js";
 import { type UpgradeOptions, untilUpgraded } from "./upgrade.js";
@@ -41,9 +42,11 @@ export async function createDetachedLease(
 ): Promise<DetachedLease> {
   const { store } = home;
   const tokenHash = hashLeaseToken(parseToken(token));
-  let grants: readonly Grant[] = await Promise.all(
-    parseKeys(keys).map((resource) => findDetached(home, resource, tokenHash)),
-  );
+  const named = parseKeys(keys);
+  let grants: readonly Grant[] = [
+    ...(await Promise.all(named.map((resource) => findDetached(home, resource, tokenHash)))),
+    ...(await payloadsOf(home, named, tokenHash)),
+  ];
   const refs = (): GrantRef[] => grants.map(({ resource, lockId }) => ({ resource, lockId, tokenHash }));
   return {
     keys: grants.map((grant) => grant.resource),
@@ -68,6 +71,20 @@ export async function createDetachedLease(
     },
     release: () => store.locks.release(refs(), home.party),
   };
+}
+
+/** Returns what was granted with a worktree for its payload: it is renewed and ended with it. */
+async function payloadsOf(home: LeaseHome, named: readonly Key[], tokenHash: string): Promise<readonly Grant[]> {
+  const keys = named.map((key) => payloadKeyOf(home.files, key)).filter((key) => key !== null);
+  const found = keys
+    .filter((key) => !named.includes(key))
+    .map((key) => findDetached(home, key, tokenHash).catch(asNone));
+  return (await Promise.all(found)).filter((grant) => grant !== null);
+}
+
+function asNone(error: unknown): null {
+  if (isHoldfastError(error, "E_LOCK_NOT_HELD")) return null;
+  throw error;
 }
 
 async function findDetached({ store }: LeaseHome, resource: Key, tokenHash: string): Promise<Grant> {

@@ -8,6 +8,7 @@ import type { Party, Presented, Store } from "../../store/contract.js";
 import type { Kernel } from "../kernel.js";
 import type { AcquireOptions } from "../options.js";
 import type { Heart } from "../renewing/renewer.js";
+import type { Files } from "../workspace/open-store.js";
 import type { Holdings } from "./held-leases.js";
 import type { Lease } from "./lease.js";
 
@@ -31,6 +32,10 @@ export interface LeaseHome {
   /** What features see of all this. */
   readonly kernel: Kernel;
   acquire(keys: string | readonly string[], options: AcquireOptions, family: LeaseFamily): Promise<Lease>;
+  /** Acquires these keys without the keys of the files that they stand for. */
+  acquireAlone(keys: string | readonly string[], options: AcquireOptions): Promise<Lease>;
+  /** The files that its keys may name. */
+  readonly files: Files;
   newToken(): { readonly token: string; readonly hash: string };
 }
 

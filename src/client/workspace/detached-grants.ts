@@ -36,7 +36,7 @@ export async function acquireDetached(
   keys: readonly string[],
   options: AcquireOptions,
 ): Promise<Lease> {
-  const resources = parseKeys(keys);
+  const resources = kernelOf(holdfast).withPayloads(parseKeys(keys));
   let token: string | null = null;
   try {
     const lease = await holdfast[how](keys, {

@@ -2,8 +2,8 @@
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import { isHoldfastError } from "../../base/errors.js";
+import type { DeliverableRecord } from "../../client/deliverable/record.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
-import type { DeliverableRecord } from "./record.js";
 import type { RecoveredLock } from "./stale.js";
 
 /** What the lock asks of its folder. */

@@ -11,6 +11,16 @@ import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
 import { userName } from "../../base/user-name.js";
+import { readContent } from "../../client/deliverable/content.js";
+import { mayRecover, provenAlive, removeOldProofs } from "../../client/deliverable/liveness.js";
+import { identityOf, type Places, placesIn } from "../../client/deliverable/paths.js";
+import {
+  type DeliverableRecord,
+  type FoundLock,
+  publicPart,
+  type StoredRecord,
+} from "../../client/deliverable/record.js";
+import { corrupt, inTheWay } from "../../client/deliverable/refusals.js";
 import { parseOwner } from "../../client/options.js";
 import { hashLeaseToken, newLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
@@ -20,13 +30,10 @@ import { assertLocalFileSystem } from "../../platform/file-system.js";
 import { newNonce, openProofOfLife, type ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf } from "../../platform/machine.js";
 import { DeliverableLock, TERMINATE, type TerminateOptions } from "./deliverable-lock.js";
-import { inRoom, type Room, readContent } from "./guarded-folder.js";
-import { mayRecover, provenAlive, removeOldProofs } from "./liveness.js";
+import { inRoom, type Room } from "./guarded-folder.js";
 import type { LogLine } from "./log.js";
 import { boundTo, newRecord } from "./new-record.js";
-import { identityOf, type Places, placesIn } from "./paths.js";
-import { type DeliverableRecord, type FoundLock, publicPart, type StoredRecord } from "./record.js";
-import { corrupt, heldByNobody, inTheWay, lapsed, notHeld, notTold } from "./refusals.js";
+import { heldByNobody, lapsed, notHeld, notTold } from "./refusals.js";
 import { removeOwnFiles } from "./remove-own-files.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";

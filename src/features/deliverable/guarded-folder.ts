@@ -30,22 +30,17 @@
  * protocol: deliverable step
  */
 import { hash } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { linkSync, mkdirSync, renameSync } from "node:fs";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
+import { accessError } from "../../client/deliverable/access-error.js";
+import { type Content, contentOf, readBytes } from "../../client/deliverable/content.js";
+import { identityOf, type Places } from "../../client/deliverable/paths.js";
+import type { StoredRecord } from "../../client/deliverable/record.js";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { enterAll, type Guard, openGuard } from "../../files/guard.js";
 import type { Instant } from "../../lock/time.js";
-import { accessError } from "./access-error.js";
 import { appendixOf, type LogLine, writeOnce } from "./log.js";
-import { identityOf, type Places } from "./paths.js";
-import { type FoundLock, parseLock, type StoredRecord } from "./record.js";
 import { fenceWithoutState, readState, type Step, writeState } from "./state-file.js";
-
-/** What `_LOCK.json` says now. */
-export type Content =
-  | { readonly kind: "free" }
-  | { readonly kind: "locked"; readonly lock: FoundLock }
-  | { readonly kind: "corrupt"; readonly why: string };
 
 /** A terminated folder has no guard any more: whoever waited for it makes a new one. */
 const TRIES = 50;
@@ -101,30 +96,6 @@ function openOwnGuard(path: string): Guard {
     return openGuard(path, { makesFolder: false });
   } catch (error) {
     throw accessError(error, "write", path);
-  }
-}
-
-/** What `_LOCK.json` says, without the guard: it is only ever whole. */
-export function readContent(places: Places, folder: string): Content {
-  return contentOf(readBytes(places), folder, places);
-}
-
-function readBytes({ lock }: Places): Buffer | null {
-  try {
-    return readFileSync(lock);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw accessError(error, "read", lock);
-  }
-}
-
-function contentOf(bytes: Buffer | null, folder: string, { lock: path }: Places): Content {
-  if (bytes === null) return { kind: "free" };
-  try {
-    return { kind: "locked", lock: parseLock(bytes.toString(), folder, path) };
-  } catch (error) {
-    if (isHoldfastError(error)) throw error;
-    return { kind: "corrupt", why: (error as Error).message };
   }
 }
 

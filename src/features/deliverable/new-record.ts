@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { invalidArgument } from "../../base/errors.js";
+import { SCHEMA_VERSION, type StoredRecord } from "../../client/deliverable/record.js";
 import type { Proof } from "../../lock/grant.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isoTime } from "../../lock/time.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf, pidNamespace, startTimeOf, thisMachine } from "../../platform/machine.js";
 import type { Room } from "./guarded-folder.js";
-import { SCHEMA_VERSION, type StoredRecord } from "./record.js";
 
 /** Another process by its pid and start time, or none at all. */
 export type Bound =

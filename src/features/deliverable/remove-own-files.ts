@@ -8,9 +8,9 @@
  */
 import { readdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { accessError } from "../../client/deliverable/access-error.js";
+import type { Places } from "../../client/deliverable/paths.js";
 import { removeFile } from "../../files/durable-file.js";
-import { accessError } from "./access-error.js";
-import type { Places } from "./paths.js";
 
 export function removeOwnFiles(places: Places): void {
   const { own, alive, guard, holdfast } = places;

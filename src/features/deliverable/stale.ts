@@ -1,7 +1,8 @@
 /** A lock that may be ended without its holder, and the fields by which the log and the caller learn of it. */
+
+import type { DeliverableRecord, FoundLock } from "../../client/deliverable/record.js";
 import type { Recovery } from "../../lock/profile.js";
 import type { LogLine, RecoveryReason } from "./log.js";
-import type { DeliverableRecord, FoundLock } from "./record.js";
 
 export interface Stale {
   readonly reason: RecoveryReason;

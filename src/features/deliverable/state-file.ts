@@ -4,11 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { isHoldfastError } from "../../base/errors.js";
+import { accessError } from "../../client/deliverable/access-error.js";
+import type { Places } from "../../client/deliverable/paths.js";
+import { assertKnownVersion, SCHEMA_VERSION } from "../../client/deliverable/record.js";
 import { replaceFile } from "../../files/durable-file.js";
-import { accessError } from "./access-error.js";
 import { type Appendix, highestToken } from "./log.js";
-import type { Places } from "./paths.js";
-import { assertKnownVersion, SCHEMA_VERSION } from "./record.js";
 
 /** A change of `_LOCK.json` that is about to be made, and what the log will say of it once it is made. */
 export interface Step {

@@ -1,11 +1,12 @@
 /** Returns the state of a folder's lock, in the form that people and scripts see. */
+
+import type { Content } from "../../client/deliverable/content.js";
+import { lifeOf, mayRecover } from "../../client/deliverable/liveness.js";
+import type { Places } from "../../client/deliverable/paths.js";
+import type { DeliverableRecord } from "../../client/deliverable/record.js";
 import { isExpired, type Life } from "../../lock/profile.js";
 import { type Instant, remainingSeconds } from "../../lock/time.js";
-import type { Content } from "./guarded-folder.js";
-import { lifeOf, mayRecover } from "./liveness.js";
 import type { RecoveryReason } from "./log.js";
-import type { Places } from "./paths.js";
-import type { DeliverableRecord } from "./record.js";
 
 export interface DeliverableStatus {
   readonly deliverable_id: string;

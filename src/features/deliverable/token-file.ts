@@ -4,10 +4,10 @@
  */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { accessError } from "../../client/deliverable/access-error.js";
+import type { Places } from "../../client/deliverable/paths.js";
 import { removeQuietly, writeFully } from "../../files/durable-file.js";
 import { namesIn } from "../../platform/look-up.js";
-import { accessError } from "./access-error.js";
-import type { Places } from "./paths.js";
 
 const PREFIX = "token-";
 

@@ -22,6 +22,8 @@ export interface PublishOptions {
   readonly workspace?: string;
   /** @internal What made it. */
   readonly op?: string;
+  /** @internal Holds the target from the commit on instead, and tries for it so long; what is staged is kept when it is not free. */
+  readonly holdAtCommit?: Duration;
   /** @internal Looks once more after everything is staged; throws to publish nothing. */
   readonly beforeCommit?: () => Promise<void>;
   /** @internal The same, under the guard: quick and synchronous. */
@@ -36,6 +38,7 @@ export const PUBLISH: OptionNames<PublishOptions> = {
   workspace: true,
   onProgress: true,
   op: false,
+  holdAtCommit: false,
   beforeCommit: false,
   underGuard: false,
 };

@@ -2,7 +2,8 @@
  * Publishes a folder: every reader sees the old tree or the new one, and only the holder of the lock at that instant
  * decides. The steps, in this order, and what a crash right after each leaves:
  *
- *    1. the write lock is held                                 nothing
+ *    1. the write lock is held, and one on the target, if      nothing
+ *       that lies in the workspace
  *    2. settle what is left on the target; manifest `pending`  a manifest without a stage: aborted
  *    3. write into <parent>/tmp/<id>/                          a stage: aborted, then removed
  *    4. fsync every file                                       the same
@@ -12,7 +13,7 @@
  *    7. seal: list of files and identity of the stage          the same
  *       on record, on the disk
  *       ── from here on under the guard, one step ──
- *    8. check lease and fence; rename or exchange              the new tree is visible: rolled forward
+ *    8. check lease and fence of both; rename or exchange      the new tree is visible: rolled forward
  *    9. fsync both parents                                     the same
  *   10. manifest `committed`, with its audit entry             published; the old tree still at tmp/<id>
  *       ── the guard is left ──
@@ -29,6 +30,10 @@
  *    the rename of 8     before 10, so that `committed` never runs ahead of the disk.
  *    the record of 10    before 12. Until then it may be lost, and is made again from the seal and what is on the disk;
  *                        the old tree is not needed for that.
+ *
+ * A command in a private copy (`run --stage`) holds the target from the end of its work only, before 8: it tries again
+ * until its wait is over. When the target is not free then, the stage moves to <target>.kept-<id>, which stays until a
+ * person publishes or removes it.
  *
  * A crash is settled by the step that next grants the key, or one above or below it; by the next publish to the target; or
  * by `doctor`. The rules are in store/operations/settle.ts. Nothing of a live writer is touched.
@@ -48,8 +53,9 @@
  * protocol: publish manifest
  */
 
+import { renameSync } from "node:fs";
 import { checkOptions } from "../../base/check-options.js";
-import { HoldfastError } from "../../base/errors.js";
+import { HoldfastError, ioError, isHoldfastError } from "../../base/errors.js";
 import type { ManifestDraft } from "../../client/kernel.js";
 import { noteGone } from "../../files/publish-leftovers.js";
 import { removeTree } from "../../files/remove-tree.js";
@@ -81,19 +87,20 @@ export async function publish(
 ): Promise<PublishResult> {
   checkOptions(options, PUBLISH);
   const place = resolvePlace(target);
-  const taking = takeHand(publisher, options);
-  const { hand, release } = taking instanceof Promise ? await taking : taking;
+  const taking = takeHand(publisher, place.path, options);
+  const hand = taking instanceof Promise ? await taking : taking;
   let result: PublishResult;
   try {
+    if (options.holdAtCommit === undefined) await hand.holdTarget(0);
     // mutant: publish-own-folder: assertApart(place, hand.storeUrl, options.workspace); → void assertApart;
     assertApart(place, hand.storeUrl, options.workspace);
     const id = newStageName(hand.storeUrl, place.path);
     result = await publishWith(hand, targetAt(place, id), fill, options);
   } catch (error) {
-    await release?.().catch(() => undefined);
+    await hand.release().catch(() => undefined);
     throw error;
   }
-  await release?.();
+  await hand.release();
   return result;
 }
 
@@ -108,6 +115,7 @@ async function publishWith(
   const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
   let manifest = await begin(hand, target, draft);
   const placement = new Placement(target);
+  let kept: string | null = null;
   try {
     // mutant: publish-forgotten: await removeForgotten(hand. → if (target === null) await removeForgotten(hand.
     await removeForgotten(hand.manifests, hand.storeUrl, target);
@@ -121,16 +129,20 @@ async function publishWith(
     }
     hand.assertHeld();
     const sealed = await sealStage(hand, manifest, stage, tell, () => placement.prepare());
+    if (options.holdAtCommit !== undefined)
+      await hand.holdTarget(options.holdAtCommit).catch((error: unknown) => {
+        if (isHoldfastError(error, "E_LOCK_CONFLICT")) kept = keepStage(target);
+        throw error;
+      });
     await options.beforeCommit?.();
     tell({ phase: "committing" });
-    manifest = await hand.step((manifests, grant, party) =>
-      manifests.commit(grant, party, sealed, () => placement.make(options.underGuard)),
-    );
+    manifest = await hand.commit(sealed, () => placement.make(options.underGuard));
   } catch (error) {
     placement.close();
     // mutant: publish-uncertain: ) throw uncertain(target, → && target === undefined) throw uncertain(target,
     if (placement.hasRenamed) throw uncertain(target, error);
     await abandon(hand, target);
+    if (kept !== null) throw stageKept(hand, target, kept, error);
     throw await hand.reasonFor(error);
   }
   placement.close();
@@ -146,6 +158,31 @@ async function begin(hand: Hand, target: Target, draft: ManifestDraft): Promise<
     await abandon(hand, target);
     throw error;
   }
+}
+
+/** The work in a stage is not lost because the target is held: it moves to a folder beside the target. */
+function keepStage({ path, stage, id }: Target): string {
+  const kept = `${path}.kept-${id}`;
+  try {
+    // mutant: publish-stage-kept: renameSync(stage, kept); → void renameSync;
+    renameSync(stage, kept);
+  } catch (error) {
+    throw ioError(error, "keep", stage);
+  }
+  return kept;
+}
+
+function stageKept(hand: Hand, { path }: Target, kept: string, cause: unknown): HoldfastError {
+  const details = isHoldfastError(cause, "E_LOCK_CONFLICT") ? cause.details : {};
+  return new HoldfastError(
+    "E_LOCK_CONFLICT",
+    `${path} is not free, so nothing was published; the new folder is ${kept}`,
+    {
+      cause,
+      details: { ...details, path, kept },
+      next: [`holdfast publish ${path} --from ${kept} --lock ${hand.resource} --wait 2m`],
+    },
+  );
 }
 
 /** Nothing became visible: the stage goes, and the manifest ends. What fails here is left to whoever comes next. */

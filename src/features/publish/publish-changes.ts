@@ -60,6 +60,7 @@ export async function publishChanges(
         if (isUnwanted) throw new Error("nothing to publish"); // What was staged goes, as after any failure.
       },
       {
+        holdAtCommit: 0,
         ...options,
         op: "stage",
         beforeCommit: assertUnchanged,

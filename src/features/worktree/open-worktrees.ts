@@ -35,7 +35,7 @@ import { findSnapshot, folderOf, getSnapshot, listSnapshots, openObjects, resolv
 import { type Site, type TakeRequest, take } from "./snapshot/take-snapshot.js";
 import { verifySnapshots } from "./snapshot/verify.js";
 import { withCodes } from "./system-error.js";
-import { type Presenting, sharedCommitter, withRight } from "./worktree-lock.js";
+import { type Presenting, sharedCommitter, withPayload, withRight } from "./worktree-lock.js";
 import type { Progressing, WorktreeInfo, Worktrees, WorktreesOptions } from "./worktrees.js";
 
 const GC_WAIT: Duration = "5s";
@@ -96,9 +96,10 @@ function open(locks: Holdfast | null, options: WorktreesOptions): Worktrees {
     if (worktree.mode === "shared" && options.sharedInPlace !== true) throw notShared(name);
     await settle(site, holdfast, name, { isReverting });
     const onProgress = reporter(restoreOptions, null);
-    return withRight(holdfast, worktree, restoreOptions, async (right) => {
+    const payload = payloadOf(layout, worktree);
+    return withPayload(holdfast, { ...worktree, payload }, restoreOptions, async (right) => {
       const { info } = await take(site, rescueRequest(worktree, snapshotId, restoreOptions.signal, onProgress), right);
-      const request = { worktree, snapshotId, rescueId: info.snapshot_id, token: right.token, onProgress };
+      const request = { worktree, snapshotId, rescueId: info.snapshot_id, tokens: right.tokens, onProgress };
       return restoreInPlace(site, holdfast, request, right);
     });
   };

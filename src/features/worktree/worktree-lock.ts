@@ -1,16 +1,17 @@
 /**
  * Acquires or checks the lock under which a worktree may change. An exclusive worktree changes under `worktree:NAME`:
  * held by the caller, who presents the lease, or by the verb itself, which acquires the lock when it is free and
- * releases it. A shared one needs no lock for a snapshot; only the moment of publishing is serialised, by
+ * releases it. Work that replaces the files of the payload holds their key as well. A shared one needs no lock for a snapshot; only the moment of publishing is serialised, by
  * `snapshot:NAME`.
  */
 
 import type { Duration } from "../../base/duration.js";
 import { HoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
-import { kernelOf } from "../../client/kernel.js";
+import { type GrantRef, kernelOf } from "../../client/kernel.js";
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Lease } from "../../client/lease/lease.js";
+import { releasedAfter } from "../../client/lease/released-after.js";
 import { SNAPSHOT } from "../../lock/reserved-kinds.js";
 import { restoreKey, worktreeKey } from "./layout.js";
 import type { WorktreeRecord } from "./registry.js";
@@ -27,7 +28,8 @@ export interface Presenting {
 }
 
 export interface Right extends Committer {
-  readonly token: string;
+  /** The lease tokens of what is held. */
+  readonly tokens: readonly string[];
 }
 
 const PUBLISH_WAIT = "60s";
@@ -43,14 +45,40 @@ export async function withRight<T>(
   if (lease !== undefined) {
     if (!lease.keys.includes(key)) throw notThis(key, lease.keys);
     await lease.verify();
-    return work(rightOf(holdfast, key, lease, lease.fencingTokens[lease.keys.indexOf(key)] ?? null, lease.token));
+    return work(rightOf(holdfast, key, lease, lease.token));
   }
   if (token !== undefined) {
     const borrowed = await holdfast.borrow(key, token);
     await borrowed.verify();
-    return work(rightOf(holdfast, key, borrowed, borrowed.fencingTokens[0] ?? null, token));
+    return work(rightOf(holdfast, key, borrowed, token));
   }
-  return holdfast.withLock(key, { wait }, (own) => work(rightOf(holdfast, key, own, own.fencingToken, own.token)));
+  const own = await kernelOf(holdfast).acquireAlone(key, { wait });
+  return releasedAfter(own, () => work(rightOf(holdfast, key, own, own.token)));
+}
+
+/**
+ * The same for work that replaces the files of the payload: they are held, too, where they lie in the workspace. With what
+ * the caller shows they are requested without waiting: `E_LOCK_CONFLICT`.
+ */
+export async function withPayload<T>(
+  holdfast: Holdfast,
+  worktree: Pick<WorktreeRecord, "worktree_id"> & { readonly payload: string },
+  presenting: Presenting,
+  work: (right: Right) => Promise<T>,
+): Promise<T> {
+  const { lease, token, wait = 0 } = presenting;
+  if (lease === undefined && token === undefined) {
+    // mutant: restore-payload-key: holdfast.acquire(worktreeKey( → kernelOf(holdfast).acquireAlone(worktreeKey(
+    const own = await holdfast.acquire(worktreeKey(worktree.worktree_id), { wait });
+    return releasedAfter(own, () => withRight(holdfast, worktree, { lease: own }, work));
+  }
+  const path = kernelOf(holdfast).pathKeyOf(worktree.payload);
+  return withRight(holdfast, worktree, presenting, async (right) => {
+    if (path === null) return work(right);
+    // mutant: restore-payload-beside: path, { wait: 0, presenting: right.tokens } → "other", { wait: 0, presenting: right.tokens }
+    const files = await holdfast.acquire(path, { wait: 0, presenting: right.tokens });
+    return releasedAfter(files, () => work({ ...right, tokens: [...right.tokens, files.token] }));
+  });
 }
 
 /** Publishing from a shared worktree. */
@@ -89,22 +117,18 @@ export function commitTold<T>(
   write: () => T,
   event: "snapshot" | "restore" | null,
   details: Record<string, unknown>,
+  refs: readonly GrantRef[] = lease.refs,
 ): Promise<T> {
   const note = event === null ? undefined : { event, details };
-  return lease.through(() => kernelOf(lease).commit(lease.refs, write, note));
+  return lease.through(() => kernelOf(lease).commit(refs, write, note));
 }
 
-function rightOf(
-  holdfast: Holdfast,
-  key: string,
-  lease: Lease | BorrowedLease,
-  fencingToken: number | null,
-  token: string,
-): Right {
+function rightOf(holdfast: Holdfast, key: string, lease: Lease | BorrowedLease, token: string): Right {
+  const own = (): readonly GrantRef[] => lease.refs.filter(({ resource }) => resource === key);
   return {
-    fencingToken,
-    token,
-    commit: (write, event, details) => commitTold(lease, write, event, details),
+    fencingToken: lease.fencingTokens[lease.keys.indexOf(key)] ?? null,
+    tokens: [token],
+    commit: (write, event, details) => commitTold(lease, write, event, details, own()),
     hasTold: (id) => hasTold(holdfast, key, id),
   };
 }

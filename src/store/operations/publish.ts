@@ -7,7 +7,7 @@ import { lastCommitted, type Manifest, type ManifestFile, nextTime } from "../..
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { isMade } from "../publish/settle-on-disk.js";
-import { notHeld, requireWriter } from "./live-grant.js";
+import { notHeld, requireWriter, requireWriters } from "./live-grant.js";
 import { isLive, publishEntry, type Settled, settle } from "./settle.js";
 
 /** Older manifests of a target that are kept, with their lists, when so many more have come together. */
@@ -114,13 +114,13 @@ export function seal(
 /** The one step that makes it visible: check, rename, sync, and the record of it. */
 export function commit(
   view: LedgerView,
-  ref: GrantRef,
+  refs: readonly GrantRef[],
   party: Party,
   manifest: Manifest,
   make: () => boolean,
 ): Outcome<Manifest> {
-  // mutant: publish-check: requireWriter(view, ref); →
-  requireWriter(view, ref);
+  // mutant: publish-check: requireWriters(view, refs); →
+  requireWriters(view, refs);
   const known = requirePending(view, manifest);
   const hasReplaced = make();
   const committed: Manifest = {

@@ -1,5 +1,5 @@
 /** The publish records of a store on a ledger: each call is one step on the trees of the manifests it concerns. */
-import { type Key, treeOf } from "../../lock/key.js";
+import { type Key, treeOf, treesOf } from "../../lock/key.js";
 import type { ManifestDraft, Manifests } from "../contract.js";
 import type { Ledger, LedgerView, Outcome } from "../ledger.js";
 import { addFiles, type Begun, begin, clear, commit, seal, settleOne } from "../operations/publish.js";
@@ -46,7 +46,8 @@ export function createManifests(ledger: Ledger): LocalManifests {
     },
     addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
     seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files)),
-    commit: (grant, party, manifest, make) => inTree(grant, (view) => commit(view, grant, party, manifest, make)),
+    commit: (grant, party, manifest, make, also = []) =>
+      transact(treesOf([grant, ...also]), (view) => commit(view, [grant, ...also], party, manifest, make)),
     onDisk: ({ standStill } = { standStill: false }) => ledger.sync(standStill),
     settle: async (manifest, party, mine) => {
       const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);

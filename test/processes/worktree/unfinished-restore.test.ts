@@ -25,6 +25,17 @@ describe("TREE-8: a restore in place that was killed half way", () => {
     expect(await killSettling(scene, "settle", (calls) => [lastPut(calls)])).toBe(1);
   });
 
+  // kills: restore-payload-hold
+  it("keeps the files of its payload from others until it is settled", async () => {
+    const root = await scene.newRoot();
+    await using other = await openHoldfast({ root, owner: "agent:other" });
+    expect(await other.tryAcquire("path/payload/a.txt")).toBeNull();
+    const worktrees = await openWorktrees(other, { root });
+    expect(await worktrees.restore.settle("main")).not.toBeNull();
+    await (await other.acquire("path/payload/a.txt", { wait: 0 })).release();
+    rmSync(root, { recursive: true, force: true });
+  });
+
   // kills: tree-revert-note
   it("is undone by --revert, also when that is killed and asked for again", { timeout: 300_000 }, async () => {
     expect(await killSettling(scene, "revert", (calls) => [Math.floor(calls.length / 2), lastPut(calls)])).toBe(2);

@@ -208,7 +208,11 @@ export class Holdings {
     try {
       const part = rest.length === 0 ? holding.lease : await this.#holdfast.reattach(keys, holding.token);
       await part.release();
-      await this.#keep(holding, rest);
+      // With a worktree its payload went.
+      await this.#keep(
+        holding,
+        rest.filter((key) => !part.keys.includes(key)),
+      );
       return keys;
     } catch (error) {
       if (!isLoss(error)) throw error;

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { Lease } from "../../../client/lease/lease.js";
-import type { AcquireOptions } from "../../../client/options.js";
+import { type AcquireOptions, parseWait } from "../../../client/options.js";
 import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
 import type { ChangesOutcome } from "../../../features/publish/publish-changes.js";
 import { type RunOutcome, runCommand, type StagedCommand } from "../../../features/runtime/run-command.js";
@@ -52,7 +52,8 @@ export async function runUnderLocks(context: RunContext): Promise<Outcome> {
     const around = async (lease: Lease, command: StagedCommand, signal: AbortSignal): Promise<void> => {
       const { publishChanges } = await import("../../../features/publish/publish-changes.js");
       const { root } = context.settings();
-      const options = { signal, ...given({ workspace: root ?? undefined }) };
+      const holdAtCommit = parseWait(flags.wait ?? context.settings().config.wait);
+      const options = { signal, ...given({ workspace: root ?? undefined, holdAtCommit }) };
       staged = await publishChanges(lease, resolve(context.cwd, stage ?? "."), command, options);
     };
     const outcome = await runCommand({

@@ -3,8 +3,8 @@
  *
  *   1  rescue    a snapshot of what is there: only what it has saved is replaced
  *   2  stage     the steps that lead to the wanted state, and the new files, beside the payload; synced
- *   3  hold      a detached lock `worktree:NAME/restore` below the caller's: it outlives this process, so no other holder is
- *                granted the worktree until the restore is settled. Its token is on the disk before the lock is requested
+ *   3  hold      a detached lock `worktree:NAME/restore` below the caller's, and one on the payload's own key: they outlive
+ *                this process, so no other holder is granted the worktree or its files until the restore is settled. Its token is on the disk before the lock is requested
  *   4  decide    the journal, in one step under the guard that checks the caller's lease and fence
  *   5  apply     a few steps at a time, each bunch in one step under the guard that checks the hold; old files are put
  *                aside, not removed; progress is noted
@@ -26,7 +26,7 @@ import { syncFolder } from "../../../files/durable-file.js";
 import { isThere } from "../../../platform/look-up.js";
 import { pinObjects, tryMark } from "../collect/pins.js";
 import { type Layout, worktreeKey } from "../layout.js";
-import { payloadOf, type WorktreeRecord } from "../registry.js";
+import { getWorktree, payloadOf, type WorktreeRecord } from "../registry.js";
 import { manifestOf } from "../snapshot/compare.js";
 import { writeHead } from "../snapshot/heads.js";
 import { newSnapshotId } from "../snapshot/snapshot-id.js";
@@ -57,8 +57,8 @@ export interface InPlaceRequest {
   readonly worktree: WorktreeRecord;
   readonly snapshotId: string;
   readonly rescueId: string;
-  /** The lease token of whoever may write here. */
-  readonly token: string;
+  /** The lease tokens of whoever may write here. */
+  readonly tokens: readonly string[];
   onProgress(files: number, bytes: number): void;
 }
 
@@ -84,7 +84,7 @@ export async function restoreInPlace(
     await stage(layout, request, place, steps);
     const written = steps.finish();
     await syncTree(place.stage);
-    hold = await takeHold(holdfast, name, request.token, files);
+    hold = await takeHold(holdfast, { name, payload: place.payload, tokens: request.tokens }, files);
     const journal: Journal = {
       schema_version: 1,
       worktree_id: name,
@@ -115,7 +115,7 @@ export async function settle(
   if (!isReverting) forgetRevert(layout, name); // Never that of a revert whose process lives.
   if (own === null || !isThere(files.folder)) return null;
   const isDecided = files.journal() !== null;
-  const hold = await openHold(holdfast, name, files, isDecided);
+  const hold = await openHold(holdfast, name, payloadOf(layout, getWorktree(layout, name)), files, isDecided);
   if (isDecided && hold !== null) return finish(layout, files, hold, (id) => hasToldRestore(holdfast, name, id));
   await forget(files, hold);
   return null;

@@ -10,7 +10,7 @@
  *    7. seal                                                         a stage: aborted, then removed
  *       ── one transaction from here ──
  *    8. the target is held (advisory lock), lease and fence are      the server rolls back: the same
- *       checked, the grant's row stays locked
+ *       checked, the rows of the grants stay locked
  *       ── under the kernel lock, nothing is awaited ──
  *       the mark is still this publisher's; rename or exchange       the new tree is visible: rolled forward
  *    9. fsync both parents                                           the same
@@ -48,7 +48,7 @@ import { isMade } from "../../publish/settle-on-disk.js";
 import { createSweeper } from "../../publish/sweeper.js";
 import { call } from "../connection/call.js";
 import type { Connection, Session } from "../connection/connection.js";
-import { partyOf } from "../locks/locks.js";
+import { partyOf, refsOf } from "../locks/locks.js";
 import {
   columnsOf,
   listManifests,
@@ -65,6 +65,13 @@ const TRUST_MS = STEP_MS - 2_000;
 const RECORD_MS = STEP_MS + 2_000;
 /** Older manifests of a target that are kept, with their lists. */
 const KEPT = 3;
+
+interface CommitWork {
+  readonly grant: GrantRef;
+  readonly also: readonly GrantRef[];
+  readonly party: Asker;
+  make(): boolean;
+}
 
 /** Settles what was told with a grant, before its caller hears of it. */
 export type SettleLeft = (left: readonly ToldManifest[] | undefined, party: Asker) => Promise<void>;
@@ -121,10 +128,12 @@ export function createManifests(connection: Connection, store: string): ServerMa
   const commitIn = async (
     session: Session,
     manifest: Manifest,
-    { grant, party, make }: { readonly grant: GrantRef; readonly party: Asker; make(): boolean },
+    { grant, also, party, make }: CommitWork,
   ): Promise<Manifest> => {
     const { id, target } = manifest;
     await session.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+    // mutant: publish-server-path: if (also.length > 0) await askIn( → if (also.length < 0) await askIn(
+    if (also.length > 0) await askIn(session, call("assert_fence", { ...refsOf(also), max_ms: STEP_MS, store }));
     await askIn(session, call("manifest_check", { id, ...refOf(grant), max_ms: STEP_MS, store }));
     const checkedAt = performance.now();
     const rename = (): boolean => {
@@ -157,7 +166,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
       );
       return readManifest(told);
     },
-    async commit(grant, party, manifest, make) {
+    async commit(grant, party, manifest, make, also = []) {
       let isRenamed = false;
       const noted = (): boolean => {
         const replaced = make();
@@ -165,7 +174,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
         return replaced;
       };
       try {
-        const work = { grant, party, make: noted };
+        const work = { grant, also, party, make: noted };
         return await connection.transaction((session) => commitIn(session, manifest, work));
       } catch (error) {
         // mutant: publish-lost-commit: if (!isRenamed) throw error; → if (isRenamed) throw error;

@@ -29,7 +29,7 @@ export interface Places {
   readonly alive: string;
 }
 
-const LOCK_FILE = "_LOCK.json";
+export const LOCK_FILE = "_LOCK.json";
 const LOG_FILE = "_LOCK.log.jsonl";
 
 export function placesIn(path: string): Places {

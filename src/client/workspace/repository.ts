@@ -37,7 +37,7 @@ export function forgetRepositories(): void {
 }
 
 /** Returns the repository whose top this folder is. Throws `E_CONFIG` for a worktree whose repository is out of reach, `E_IO`. */
-export function repositoryAt(folder: string): Repository | null {
+function repositoryAt(folder: string): Repository | null {
   return memory.recall(folder, () => readRepository(folder));
 }
 

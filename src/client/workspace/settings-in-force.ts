@@ -1,7 +1,7 @@
 /** Lists the settings in force, each with its source, for `holdfast config show` and `holdfast.settings`. */
 import type { FoundWorkspace, Source } from "./find-workspace.js";
 
-export interface SettingInForce {
+interface SettingInForce {
   readonly value: unknown;
   /** `argument`, `environment`, `config`, `record`, `found` or `default`. */
   readonly source: Source;

@@ -45,7 +45,7 @@ const OPEN_WAIT_MS = 5_000;
 const READ_WAIT_MS = 1_000;
 
 /** How a connection that only reads does it: see read-connection.ts. */
-export type Reading = "beside writers" | "alone";
+type Reading = "beside writers" | "alone";
 
 export class Database {
   readonly path: string;

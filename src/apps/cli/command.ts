@@ -87,8 +87,8 @@ type ArgumentValues<A extends ArgumentSpecs> = { readonly [Name in keyof A]: Arg
 
 /** The flags of every command. */
 export const GLOBAL_FLAGS = {
-  root: { type: "text", value: "DIR", help: "the workspace; else HOLDFAST_ROOT, else the nearest .holdfast/" },
-  store: { type: "text", value: "URL", help: "where locks are kept; else HOLDFAST_STORE, else the config" },
+  root: { type: "text", value: "DIR", help: "folder of the workspace (default: HOLDFAST_ROOT, else found upwards)" },
+  store: { type: "text", value: "URL", help: "where locks are kept (default: HOLDFAST_STORE, else as recorded)" },
   owner: {
     type: "text",
     value: "ID",

@@ -52,7 +52,7 @@ export async function openStoreOf(
     return { store: await openStore(url, stated, clock), files, madeIn: null };
   }
   if (record !== null) return openRecorded(found, root, record, stated, clock);
-  assertMayBeMade(found);
+  if (made !== "init") assertMayBeMade(found);
   makeHome(root);
   const store = await openStore(url, stated, clock);
   try {

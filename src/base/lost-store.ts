@@ -5,12 +5,13 @@
 import { HoldfastError } from "./errors.js";
 
 /** `details.lost`: how the store was lost. */
-export type StoreLoss = "missing" | "emptied" | "replaced";
+export type StoreLoss = "missing" | "emptied" | "replaced" | "moved";
 
 const SAID: Readonly<Record<StoreLoss, string>> = {
   missing: "is gone: it was deleted or moved away",
   emptied: "was emptied: it holds no store any more",
   replaced: "was replaced: another store is there now",
+  moved: "is not the store of its workspace any more: holdfast init moved the workspace to another",
 };
 
 /** An `E_STORE_CORRUPT` that names the place, and both stores where their ids are known. */
@@ -24,7 +25,10 @@ export function lostStore(url: string, lost: StoreLoss, expectedId?: string, fou
       ...(expectedId && { expected_id: expectedId }),
       ...(foundId && { found_id: foundId }),
     },
-    next: ["Put the store back if it was moved away.", "Or begin a new one, with nothing held in it: holdfast init"],
+    next:
+      lost === "moved"
+        ? ["Open the workspace again: its record names the store."]
+        : ["Put the store back if it was moved away.", "Or begin a new one, with nothing held in it: holdfast init"],
   });
 }
 

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { checkOptions, type OptionNames } from "../base/check-options.js";
 import type { Duration } from "../base/duration.js";
 import { HoldfastError, invalidArgument } from "../base/errors.js";
+import { isLostStore } from "../base/lost-store.js";
 import { SharedTimer } from "../base/shared-timer.js";
 import { withoutPassword } from "../base/without-password.js";
 import { type Grant, type GrantRecord, toRecord } from "../lock/grant.js";
@@ -21,6 +22,7 @@ import { Holdings } from "./lease/held-leases.js";
 import type { Lease } from "./lease/lease.js";
 import type { LeaseFamily, LeaseHome } from "./lease/lease-context.js";
 import { releasedAfter } from "./lease/released-after.js";
+import { LOOK_EVERY_MS } from "./lease/store-watch.js";
 import { type AcquireOptions, AT_ONCE, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type AuditTrail, createAuditTrail } from "./reading/audit-trail.js";
 import { type Explanation, explain, inLine, type Waits, waits } from "./reading/explain.js";
@@ -32,6 +34,7 @@ import type { Files } from "./workspace/open-store.js";
 import { assertOwnFile } from "./workspace/own-files.js";
 import { withPayloads } from "./workspace/payload-key.js";
 import type { SettingsInForce } from "./workspace/settings-in-force.js";
+import { assertRecorded } from "./workspace/workspace-record.js";
 
 export interface WorkplaceFacts {
   readonly store: Store;
@@ -86,11 +89,12 @@ export class Holdfast {
   readonly #holdings: Holdings;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** @internal Use `openHoldfast`. */
   constructor(facts: WorkplaceFacts) {
     this.#facts = facts;
-    this.#holdings = new Holdings(() => facts.store.assertInPlace());
+    this.#holdings = new Holdings(() => this.#assertStore());
     this.owner = facts.owner;
     this.settings = facts.settings;
     this.audit = createAuditTrail(facts.store);
@@ -317,9 +321,11 @@ export class Holdfast {
     const { files } = this.#facts;
     for (const { resource } of parsed.wants) assertOwnFile(files, resource);
     const taking = takeLocks(this.#place, parsed, family, mustSteal);
-    const { wants } = parsed;
-    const isAroundFiles = files.kind === "workspace" && wants.some(({ resource }) => isFileKey(resource));
-    return this.#holdings.track(isAroundFiles ? this.#besideFolders(files.root, taking) : taking);
+    // The watch looks while something is held; no process watches a detached grant.
+    const isWatched = !parsed.detached && performance.now() - this.#lookedAt < LOOK_EVERY_MS;
+    const recorded = isWatched ? taking : this.#stillRecorded(taking);
+    const isAroundFiles = files.kind === "workspace" && parsed.wants.some(({ resource }) => isFileKey(resource));
+    return this.#holdings.track(isAroundFiles ? this.#besideFolders(files.root, recorded) : recorded);
   }
 
   /** The grant is given back when a folder around one of its files is locked by its `_LOCK.json`. */
@@ -332,6 +338,27 @@ export class Holdfast {
       await lease.release().catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Gives back at once what was granted in a store from which `holdfast init` has moved the workspace. */
+  async #stillRecorded(taking: Promise<Lease>): Promise<Lease> {
+    const lease = await taking;
+    try {
+      // mutant: grant-recorded: this.#assertStore(); →
+      this.#assertStore();
+    } catch (error) {
+      if (!isLostStore(error)) return lease;
+      await lease.release().catch(() => undefined);
+      throw error;
+    }
+    return lease;
+  }
+
+  #assertStore(): void {
+    const { store, files } = this.#facts;
+    this.#lookedAt = performance.now();
+    store.assertInPlace();
+    if (files.kind === "workspace") assertRecorded(files.root, store);
   }
 
   async #end(key: string, how: "recovered" | "broken", reason: string | null): Promise<readonly GrantRecord[]> {

@@ -66,6 +66,8 @@ export interface Kernel {
   readonly requester: Party;
   /** Names the store as it was opened, with its password: another process opens the same store with it. */
   readonly url: string;
+  /** Names the store for a process that must not open another one in its place. */
+  readonly storeId: string;
   /** Holds the levels and recovery profiles that the store has on record. */
   readonly settings: Settings;
   /** Says what the store can do. */
@@ -126,6 +128,7 @@ export function createKernel(home: LeaseHome): Kernel {
       return home.party;
     },
     url: store.url,
+    storeId: store.id,
     settings: store.settings,
     abilities: store.abilities,
     pathKeyOf: (path) => (files.kind === "workspace" ? pathKeyInside(files.root, path) : null),

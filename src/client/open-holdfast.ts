@@ -8,6 +8,7 @@ import { invalidArgument } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings, type Settings } from "../lock/settings.js";
 import { type Clock, createProcessClock, createSystemClock } from "../platform/clock.js";
+import { currentFolder } from "../platform/current-folder.js";
 import type { Store } from "../store/contract.js";
 import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
@@ -77,7 +78,7 @@ export async function openHoldfastWith<F extends object>(
   checkOptions(options, OPEN);
   const { heart, ...said } = options;
   if (said.root !== undefined && typeof said.root !== "string") throw invalidArgument("root", "a path");
-  const place = { cwd: process.cwd(), env: process.env };
+  const place = { cwd: currentFolder(), env: process.env };
   const found = findWorkspaceWith(said, place, checks);
   return openIn(found, { heart: heart ?? "thread", onMade: warnOfWorkspace });
 }

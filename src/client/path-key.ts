@@ -22,7 +22,7 @@ import { type Key, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parseKey } fr
 import { isFileKey, PATH_TREE } from "../lock/reserved-kinds.js";
 import { kindAt, lookUp } from "../platform/look-up.js";
 import { type LinkedWorktree, linkedWorktreesOf, repositoryAround } from "./workspace/repository.js";
-import { mainFolderOf, wasWorkspace } from "./workspace/search.js";
+import { assertTrustworthy, mainFolderOf, wasWorkspace } from "./workspace/search.js";
 import { createShortMemory } from "./workspace/short-memory.js";
 import { recentRecord } from "./workspace/workspace-record.js";
 
@@ -55,11 +55,17 @@ export function isAroundRoot(root: string, path: string | Buffer): boolean {
   return isBelow(real, base);
 }
 
-/** Returns the root of the workspace that a file belongs to, whichever program writes it; null for a file of none. */
+/**
+ * Returns the root of the workspace that a file belongs to, whichever program writes it; null for a file of none. Throws
+ * `E_CONFIG` for a workspace that another user may have planted, `E_IO`.
+ */
 export function workspaceOfFile(folder: string, path: string): string | null {
   const real = realPath(isAbsolute(path) ? textOf(path) : join(textOf(folder), textOf(path)));
   const { at } = mainFolderOf(folderAt(real));
-  return nearestWorkspace(at);
+  const root = nearestWorkspace(at);
+  // mutant: trust-of-files: if (root !== null) assert → if (root === "") assert
+  if (root !== null) assertTrustworthy(root);
+  return root;
 }
 
 /** Returns the keys of the linked worktrees that lie below a folder, each as a whole. */
@@ -149,12 +155,19 @@ function nearestWorkspace(folder: string): string | null {
   }
 }
 
-/** Returns the folder that decides to which workspace a path belongs: itself, or its nearest ancestor that is there. */
+/**
+ * Returns the folder that decides to which workspace a path belongs: itself, or its nearest ancestor that is there. What is
+ * not there yet may be a repository, a worktree or a workspace in a moment, so nothing about it is kept.
+ */
 function folderAt(real: string): string {
-  return folders.recall(real, () => shown(kindAt(shown(real)) === "folder" ? real : dirname(real)));
+  for (let at = real; ; at = dirname(at)) {
+    const path = shown(at);
+    const kind = kinds.recall(path, () => kindAt(path) ?? undefined);
+    if (kind === "folder" || dirname(at) === at) return path;
+  }
 }
 
-const folders = createShortMemory<string>();
+const kinds = createShortMemory<"file" | "folder" | undefined>();
 
 function isBelow(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);

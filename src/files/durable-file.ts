@@ -1,5 +1,6 @@
 /** Creates and replaces files in one step and, when asked, syncs them to the disk before it reports success. */
 
+import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { ioError } from "../base/errors.js";
@@ -14,7 +15,8 @@ export function writeFully(fd: number, bytes: Buffer, at: number): void {
  * Replaces the file by a new one of this content: a reader sees the old one or the new one. Only one process at a time may
  * do so; a crash leaves `<path>.new`, which the next one writes over. Where several may, each gives a `fresh` of its own.
  */
-export function replaceFile(path: string, bytes: Buffer, durable: boolean, fresh = `${path}.new`): void {
+export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
+  const fresh = `${path}.new`;
   try {
     const fd = createFresh(fresh);
     try {
@@ -39,6 +41,21 @@ export function replaceFile(path: string, bytes: Buffer, durable: boolean, fresh
  */
 export function createSynced(path: string, bytes: Buffer, mode?: number): void {
   writeSynced(mode === undefined ? createFile(path) : openSync(path, "wx", mode), bytes);
+}
+
+/**
+ * Puts a file with its content on the disk in one step. `name` links or renames the private file to the path, and any
+ * number of processes may do so at once. A crash leaves the private file, `<path>.<random>`.
+ */
+export function placeSynced(path: string, bytes: Buffer, name: (fresh: string, path: string) => void): void {
+  const fresh = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    createSynced(fresh, bytes);
+    name(fresh, path);
+    syncFolder(dirname(path));
+  } finally {
+    removeQuietly(fresh);
+  }
 }
 
 /** Writes the content of a new file, syncs it and closes it. */

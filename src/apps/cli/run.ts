@@ -2,6 +2,7 @@ import { isHoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { assertShared, type Place, requireWorkspace } from "../../client/workspace/find-workspace.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
+import { currentFolder } from "../../platform/current-folder.js";
 import type { AnyWords, BaseContext, Command, Outcome } from "./command.js";
 import { Interrupted } from "./input/interrupted.js";
 import { type Parsed, parse } from "./input/parse.js";
@@ -89,7 +90,7 @@ function createEnding(): Ending {
 
 function createContext(parsed: Parsed, row: Command, screen: Screen, ending: Ending): BaseContext & AnyWords {
   const { env } = process;
-  const cwd = process.cwd();
+  const cwd = currentFolder();
   const flags = flagsFor(row.flags, parsed.flags);
   let workspace: Workspace | undefined;
   let holdfast: Promise<Holdfast> | undefined;

@@ -121,8 +121,9 @@ function isSafe(diagnosis: Diagnosis): diagnosis is Repairable {
   return diagnosis.repair !== undefined;
 }
 
-async function repairAll({ store: url, owner }: Workspace, found: readonly Repairable[]): Promise<Repair[]> {
-  const store = await openStore(url, {}, createSystemClock());
+async function repairAll({ store: url, owner, record }: Workspace, found: readonly Repairable[]): Promise<Repair[]> {
+  const expectedId = url === record?.store.url ? record.store.id : undefined;
+  const store = await openStore(url, {}, createSystemClock(), expectedId);
   try {
     const nonce = newNonce();
     const holderId = holderIdOf();

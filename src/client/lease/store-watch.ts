@@ -1,7 +1,7 @@
 /**
- * Looks, while anything is held, whether the store is still in its place. A store that was deleted, moved away, emptied or
- * replaced is open to no other process: another one may begin a new store at the same path, with all locks free. So all
- * that is held in it is lost at once.
+ * Looks, while anything is held, whether the store is still in its place and on record for the workspace. A store that was
+ * deleted, moved away, emptied or replaced is open to no other process: another one may begin a new store at the same path,
+ * with all locks free. The same holds when the workspace was moved to another store. So all that is held is lost at once.
  *
  * One timer for an instance, which keeps no program running. It stops when it finds that nothing is held. A program whose
  * event loop is blocked learns of the loss when it runs again; its commits are refused meanwhile, by the step itself.
@@ -11,7 +11,7 @@ import type { HoldfastError } from "../../base/errors.js";
 import { isLostStore } from "../../base/lost-store.js";
 
 /** Documented: a loss is noticed within a second. */
-const LOOK_EVERY_MS = 500;
+export const LOOK_EVERY_MS = 500;
 
 export interface HeldInStore {
   onStoreLost(error: HoldfastError): void;

@@ -55,6 +55,8 @@ export interface FoundWorkspace<F extends object = object> {
   /** The linked worktree that the caller works in. */
   readonly worktree: LinkedWorktree | null;
   readonly store: string;
+  /** The id that a store without a workspace must have. */
+  readonly expectedId?: string | undefined;
   /** The store as it is shown: without a password. */
   readonly where: string;
   readonly owner: string;
@@ -88,9 +90,13 @@ export function findWorkspaceWith<F extends object>(said: Said, at: Place, check
   const { store: configStore, owner: configOwner, ...configSettings } = root === null ? {} : readConfig(root, checks);
   const record = root === null ? null : readRecord(root);
   const store = first<string>(
+    // mutant: store-from-argument: ["argument", saidStore && → ["argument", saidStore === "" ? saidStore : undefined && saidStore &&
     ["argument", saidStore && absolute(saidStore, cwd)],
+    // mutant: store-from-environment: ["environment", fromEnvironment && → ["environment", undefined && fromEnvironment &&
     ["environment", fromEnvironment && absoluteInEnvironment(fromEnvironment, "HOLDFAST_STORE")],
+    // mutant: store-from-config: ["config", configStore && → ["config", undefined && configStore &&
     ["config", configStore && absolute(configStore, root ?? cwd)],
+    // mutant: store-from-record: ["record", record?.store.url], →
     ["record", record?.store.url],
   ) ?? { value: `sqlite:${join(root ?? cwd, HOME, "holdfast.db")}`, source: "default" as const };
   const { owner, source, run, notes } =
@@ -112,8 +118,8 @@ export function findWorkspaceWith<F extends object>(said: Said, at: Place, check
   };
 }
 
-/** Returns a store outside of any workspace, for a process that was handed its URL. */
-export function storeAlone(store: string, owner: string): FoundWorkspace {
+/** Returns a store outside of any workspace, for a process that was handed its URL, and perhaps its id. */
+export function storeAlone(store: string, owner: string, expectedId?: string): FoundWorkspace {
   return {
     root: null,
     isThere: false,
@@ -121,6 +127,7 @@ export function storeAlone(store: string, owner: string): FoundWorkspace {
     record: null,
     worktree: null,
     store,
+    expectedId,
     where: withoutPassword(store),
     owner: parseOwner(owner),
     run: null,
@@ -153,7 +160,9 @@ function settingsOf(said: object, env: NodeJS.ProcessEnv, config: object) {
       }
   };
   put("config", config);
+  // mutant: wait-from-environment: put("environment", { wait: waitFrom(env) }); →
   put("environment", { wait: waitFrom(env) });
+  // mutant: settings-from-argument: put("argument", said); →
   put("argument", said);
   return { values, sources };
 }
@@ -165,8 +174,12 @@ type PlaceFound = Pick<FoundWorkspace, "root" | "isThere" | "isInRepository" | "
 function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { cwd, env, init }: Place): PlaceFound {
   const around = notEmpty(env.HOLDFAST_ROOT);
   if (saidRoot !== undefined) return namedPlace(resolve(cwd, saidRoot), "argument", init?.isNested === true);
+  // mutant: root-from-environment: if (around !== undefined) return → if (around === "") return
   if (around !== undefined) return namedPlace(absoluteInEnvironment(around, "HOLDFAST_ROOT"), "environment", false);
-  const { root, isThere, isInRepository, worktree } = searchWorkspace(realFolder(cwd) ?? cwd);
+  const folder = realFolder(cwd);
+  // mutant: folder-without-name: if (folder === null) throw unnamed(cwd); → if (cwd === "") throw unnamed(cwd);
+  if (folder === null) throw unnamed(cwd);
+  const { root, isThere, isInRepository, worktree } = searchWorkspace(folder);
   const isStoreNamed = saidStore !== undefined || (notEmpty(env.HOLDFAST_STORE) !== undefined && !isInRepository);
   if (!isThere && isStoreNamed && init === undefined)
     return { root: null, isThere: false, isInRepository, worktree: null, source: null };
@@ -176,6 +189,7 @@ function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { 
 /** Resolves a root that was named. A folder of a linked worktree stands for the folder of the main one. */
 function namedPlace(named: string, source: "argument" | "environment", isNested: boolean): PlaceFound {
   const folder = realFolder(named);
+  // mutant: root-is-there: if (folder === null) throw noSuchRoot(named, source); → if (folder === null) return { root: named, isThere: false, isInRepository: true, worktree: null, source };
   if (folder === null) throw noSuchRoot(named, source);
   const { at: root, worktrees } = mainFolderOf(folder);
   const worktree = worktrees[0] ?? null;
@@ -184,6 +198,7 @@ function namedPlace(named: string, source: "argument" | "environment", isNested:
   const around = workspaceAround(root);
   if (around === null || (isNested && worktree === null)) return { ...found, root, isThere: false };
   if (worktree !== null) return { ...found, root: around, isThere: true };
+  // mutant: named-nested: throw nested(root, around); → return { ...found, root, isThere: false };
   throw nested(root, around);
 }
 
@@ -195,6 +210,15 @@ function realFolder(path: string): string | null {
   } catch (error) {
     throw ioError(error, "resolve", path);
   }
+}
+
+function unnamed(cwd: string): HoldfastError {
+  const message = `the current folder ${cwd} is gone, or its name is not UTF-8`;
+  return new HoldfastError("E_CONFIG", message, {
+    reason: "no_workspace",
+    details: { path: cwd },
+    next: ["Change to another folder, or give --root DIR."],
+  });
 }
 
 function noSuchRoot(root: string, source: "argument" | "environment"): HoldfastError {
@@ -224,15 +248,22 @@ export function requireWorkspace({ root, isThere, sources }: FoundWorkspace): vo
 /** Throws `E_CONFIG` for a folder that only an explicit root or `holdfast init` makes a workspace. */
 export function assertMayBeMade({ root, sources }: FoundWorkspace): void {
   if (root === null || sources.root === "argument" || sources.root === "environment") return;
-  const isOpenToAll = ((lookUp(root)?.mode ?? 0) & 0o002) !== 0;
-  const why =
-    root === "/" ? "is the root folder" : root === homedir() ? "is your home folder" : "is writable for everyone";
-  if (root !== "/" && root !== homedir() && !isOpenToAll) return;
+  const why = reasonAgainst(root);
+  if (why === null) return;
   throw new HoldfastError("E_CONFIG", `${root} is not made a workspace in passing: it ${why}`, {
     reason: "no_workspace",
     details: { field: "root", path: root },
     next: ["Work in the folder of your project, give --root DIR, or run holdfast init here."],
   });
+}
+
+function reasonAgainst(root: string): string | null {
+  // mutant: made-in-slash: if (root === "/") → if (root === "")
+  if (root === "/") return "is the root folder";
+  // mutant: made-at-home: if (root === (realFolder(homedir()) ?? homedir())) → if (root === "")
+  if (root === (realFolder(homedir()) ?? homedir())) return "is your home folder";
+  // mutant: made-in-open-folder: & 0o002) !== 0 ? → & 0o000) !== 0 ?
+  return ((lookUp(root)?.mode ?? 0) & 0o002) !== 0 ? "is writable for everyone" : null;
 }
 
 /** Where the tokens for this workspace or store are kept. */
@@ -277,6 +308,7 @@ function absolute(url: string, base: string): string {
 function absoluteInEnvironment(value: string, name: string): string {
   const [, path = value] = /^(?:sqlite|file):(.*)$/s.exec(value) ?? [];
   const isPath = name === "HOLDFAST_ROOT" || path !== value;
+  // mutant: relative-environment: (!isPath || isAbsolute(path)) → (!isPath || path !== "")
   if (!isPath || isAbsolute(path)) return value;
   throw new HoldfastError(
     "E_CONFIG",

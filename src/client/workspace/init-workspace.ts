@@ -12,9 +12,11 @@ import { HoldfastError, ioError } from "../../base/errors.js";
 import { withoutPassword } from "../../base/without-password.js";
 import { isExpired } from "../../lock/profile.js";
 import { createSystemClock } from "../../platform/clock.js";
-import { identifyStore, openStore } from "../../store/open.js";
+import { identifyStore, openStore, openStoreForReading } from "../../store/open.js";
+import { pathKey } from "../path-key.js";
 import { type FoundWorkspace, storeMark } from "./find-workspace.js";
 import { makeHome } from "./make-workspace.js";
+import { isWorkspace, workspaceAround } from "./search.js";
 import { type RecordedStore, readRecord, replaceRecord, type WorkspaceRecord } from "./workspace-record.js";
 
 /** What `init` changed about a workspace that had a record. */
@@ -27,6 +29,7 @@ export interface RecordChange {
 /** Brings the record in line with what the caller names. Returns null when nothing had to change, or no record is there. */
 export async function settleRecord(found: FoundWorkspace): Promise<RecordChange | null> {
   const { root, record } = found;
+  if (root !== null && record === null) await assertNothingHeldAround(root);
   if (root === null || record === null) return null;
   makeHome(root);
   const wanted = found.sources.store === "record" ? record.store.url : found.store;
@@ -34,6 +37,7 @@ export async function settleRecord(found: FoundWorkspace): Promise<RecordChange 
   if (there === record.store.id) return settleIntent(root, record);
   const isSameUrl = withoutPassword(wanted) === record.store.url;
   const held = isSameUrl ? [] : await heldIn(record);
+  // mutant: move-while-held: if (held.length > 0) throw inUse( → if (held.length < 0) throw inUse(
   if (held.length > 0) throw inUse(root, record, held);
   if (isSameUrl && there === null) setAside(wanted);
   const chosen = await chosenStore(wanted, record.id);
@@ -55,6 +59,30 @@ async function chosenStore(wanted: string, workspace: string): Promise<RecordedS
   } finally {
     await store.close();
   }
+}
+
+/** The files of a workspace inside another one belong to it from now on, and their keys with them. */
+async function assertNothingHeldAround(root: string): Promise<void> {
+  const outer = isWorkspace(root) ? null : workspaceAround(root);
+  const record = outer === null ? null : readRecord(outer);
+  if (outer === null || record === null) return;
+  const clock = createSystemClock();
+  const store = await openStoreForReading(record.store.url, {}, clock);
+  try {
+    const { grants } = (await store?.reader.inspect(pathKey(outer, root))) ?? { grants: [] };
+    const held = grants.filter((grant) => !isExpired(grant, clock())).map(({ resource }) => resource);
+    // mutant: nested-while-held: if (held.length > 0) throw filesHeld( → if (held.length < 0) throw filesHeld(
+    if (held.length > 0) throw filesHeld(root, outer, held);
+  } finally {
+    await store?.close();
+  }
+}
+
+function filesHeld(root: string, outer: string, resources: readonly string[]): HoldfastError {
+  return new HoldfastError("E_LOCK_CONFLICT", `${root} cannot become a workspace: its files are locked in ${outer}`, {
+    details: { root, around: outer, resources: resources.slice(0, 20) },
+    next: [`holdfast lock list --root ${outer}`, "Release them, then run holdfast init again."],
+  });
 }
 
 function settleIntent(root: string, record: WorkspaceRecord): null {

@@ -2,11 +2,11 @@
  * Makes the folder `.holdfast/` of a workspace, with a `.gitignore` that keeps git away from it. The folder becomes a
  * workspace when the first opener of its store creates the record. Each step may be repeated after a crash.
  */
-import { randomBytes } from "node:crypto";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import { replaceFile } from "../../files/durable-file.js";
+import { placeSynced } from "../../files/durable-file.js";
 import { makeHome as makeStoreFolder } from "../../platform/folder-rights.js";
 import { isThere } from "../../platform/look-up.js";
 import { excludeFromGit } from "./git-exclude.js";
@@ -19,8 +19,7 @@ export function makeHome(root: string): void {
   try {
     makeStoreFolder(home);
     const ignore = join(home, ".gitignore");
-    if (!isThere(ignore))
-      replaceFile(ignore, Buffer.from(IGNORED), false, `${ignore}.${randomBytes(6).toString("hex")}`);
+    if (!isThere(ignore)) placeSynced(ignore, Buffer.from(IGNORED), renameSync);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw ioError(error, "create", home);
   }

@@ -19,7 +19,7 @@ import type { Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Store } from "../../store/contract.js";
 import { identifyStore, openStore, openStoreForReading } from "../../store/open.js";
-import { assertMayBeMade, assertShared, type FoundWorkspace } from "./find-workspace.js";
+import { assertMayBeMade, assertShared, type FoundWorkspace, type Source } from "./find-workspace.js";
 import { makeHome } from "./make-workspace.js";
 import { createRecord, recordFirst, type WorkspaceRecord } from "./workspace-record.js";
 
@@ -42,24 +42,31 @@ export async function openStoreOf(
   found: FoundWorkspace,
   stated: Partial<Settings>,
   clock: Clock,
-  made: WorkspaceRecord["made"] = "in_passing",
+  how: WorkspaceRecord["made"] = "in_passing",
 ): Promise<OpenedStore> {
   const { root, record, store: url } = found;
   const isNamed = found.sources.store === "argument";
   if (!isNamed) assertShared(found);
   if (root === null || (isNamed && url.startsWith("memory:"))) {
     const files: Files = root === null ? { kind: "none" } : { kind: "foreign", root, where: ownStoreOf(found) };
-    return { store: await openStore(url, stated, clock), files, madeIn: null };
+    return { store: await openStore(url, stated, clock, found.expectedId), files, madeIn: null };
   }
   if (record !== null) return openRecorded(found, root, record, stated, clock);
+  // A configuration says by itself that the folder is meant to be a workspace.
+  // mutant: made-by-configuration: found.isThere ? "init" : how; → how;
+  const made = found.isThere ? "init" : how;
   if (made !== "init") assertMayBeMade(found);
   makeHome(root);
   const store = await openStore(url, stated, clock);
   try {
-    const recorded = createRecord(root, { made, store: { id: store.id, url: withoutPassword(url), isFirst: null } });
+    const { record: recorded, isNew } = createRecord(root, {
+      made,
+      store: { id: store.id, url: withoutPassword(url), isFirst: null },
+    });
+    // mutant: first-record-wins: if (recorded.store.id !== store.id) throw → if (recorded.store.id === "") throw
     if (recorded.store.id !== store.id) throw otherStore(found, root, recorded);
     const settled = await settleFirst(root, recorded, store);
-    return { store, files: filesOf(root, settled), madeIn: found.isThere ? null : root };
+    return { store, files: filesOf(root, settled), madeIn: found.isThere || !isNew ? null : root };
   } catch (error) {
     await store.close();
     throw error;
@@ -80,6 +87,7 @@ export async function openStoreToRead(
   const isRecorded = withoutPassword(url) === record.store.url;
   if (isRecorded)
     throw lostStore(record.store.url, store === null ? "missing" : "replaced", record.store.id, store?.id);
+  // mutant: other-store-read: if (found.sources.store !== "argument") throw → if (url === "") throw
   if (found.sources.store !== "argument") throw otherStore(found, root, record);
   const other = await openStoreForReading(url, stated, clock);
   return other === null ? null : { store: other, files: { kind: "foreign", root, where: record.store.url } };
@@ -93,8 +101,10 @@ async function openRecorded(
   clock: Clock,
 ): Promise<OpenedStore> {
   const { store: url, sources } = found;
+  // mutant: store-by-id: (await identifyStore(url)) === record.store.id; → url === record.store.id;
   const isRecorded = withoutPassword(url) === record.store.url || (await identifyStore(url)) === record.store.id;
   if (isRecorded) {
+    // mutant: open-expects: clock, record.store.id); → clock);
     const store = await openStore(url, stated, clock, record.store.id);
     try {
       return { store, files: filesOf(root, await settleFirst(root, record, store)), madeIn: null };
@@ -103,6 +113,7 @@ async function openRecorded(
       throw error;
     }
   }
+  // mutant: other-store-named: if (sources.store !== "argument") throw → if (url === "") throw
   if (sources.store !== "argument") throw otherStore(found, root, record);
   const files: Files = { kind: "foreign", root, where: record.store.url };
   return { store: await openStore(url, stated, clock), files, madeIn: null };
@@ -125,16 +136,16 @@ function ownStoreOf({ record, root }: FoundWorkspace): string {
   return record?.store.url ?? `the store of ${root}`;
 }
 
+const NAMED_BY: Readonly<Partial<Record<Source, string>>> = {
+  argument: "the argument",
+  environment: "HOLDFAST_STORE",
+  config: "holdfast.config.json",
+};
+
 function otherStore({ where, sources }: FoundWorkspace, root: string, record: WorkspaceRecord): HoldfastError {
-  const by =
-    sources.store === "environment"
-      ? "HOLDFAST_STORE"
-      : sources.store === "config"
-        ? "holdfast.config.json"
-        : "the default";
   return new HoldfastError(
     "E_CONFIG",
-    `${by} names the store ${where}, and the workspace ${root} uses ${record.store.url}`,
+    `${NAMED_BY[sources.store] ?? "the default"} names the store ${where}, and the workspace ${root} uses ${record.store.url}`,
     {
       reason: "other_store",
       details: { field: "store", root, named: where, recorded: record.store.url },

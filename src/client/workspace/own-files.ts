@@ -12,6 +12,7 @@ import type { Files } from "./open-store.js";
 export function assertOwnFile(files: Files, key: Key): void {
   if (files.kind === "none") return;
   if (files.kind === "foreign") {
+    // mutant: files-of-other-store: if (namesFiles(key)) throw → if (key.length === 0) throw
     if (namesFiles(key)) throw notOfThisStore(files.root, files.where, key);
   } else if (isFileKey(key) && treeOf(key) === PATH_TREE) assertKeyOfFile(files.root, key);
 }

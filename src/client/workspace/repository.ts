@@ -5,10 +5,10 @@
  * Answers are kept for a second, because a search asks about the same folders again and again. So a repository or a
  * worktree that was made within the last second may be missed.
  */
-import { readFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import { kindAt, namesIn } from "../../platform/look-up.js";
+import { isAbsence, kindAt, namesIn } from "../../platform/look-up.js";
 import { createShortMemory } from "./short-memory.js";
 
 export interface Repository {
@@ -53,10 +53,11 @@ export function repositoryAround(folder: string): Repository | null {
 export function linkedWorktreesOf(commonDir: string): LinkedWorktree[] {
   const folder = join(commonDir, "worktrees");
   const names = kindAt(folder) === "folder" ? namesIn(folder) : [];
+  const main = names.length === 0 ? "" : mainOf(commonDir, folder);
   return names.flatMap((name) => {
     const link = textAt(join(folder, name, "gitdir"));
     if (link === null) return [];
-    return [{ name, top: dirname(resolve(join(folder, name), link.trim())), main: mainOf(commonDir, folder) }];
+    return [{ name, top: dirname(resolve(join(folder, name), link.trim())), main }];
   });
 }
 
@@ -71,6 +72,7 @@ function readRepository(folder: string): Repository | null {
     default:
   }
   const jujutsu = kindAt(join(folder, ".jj"));
+  // mutant: second-jujutsu: kindAt(join(folder, ".jj", "repo")) === "file") → folder === "")
   if (jujutsu === "folder" && kindAt(join(folder, ".jj", "repo")) === "file")
     throw outOfReach(
       folder,
@@ -85,22 +87,36 @@ function repositoryBehind(folder: string, file: string): Repository | null {
   const [, link] = /^gitdir: (.+?)\s*$/.exec(textAt(file) ?? "") ?? [];
   if (link === undefined) return null;
   const gitDir = resolve(folder, link);
+  // mutant: link-to-nowhere: if (kindAt(gitDir) !== "folder") throw outOfReach(folder, `belongs to ${gitDir}, which is not there`); → if (kindAt(gitDir) !== "folder") return null;
   if (kindAt(gitDir) !== "folder") throw outOfReach(folder, `belongs to ${gitDir}, which is not there`);
   const shared = textAt(join(gitDir, "commondir"));
   if (shared === null)
-    return { top: folder, isSubmodule: gitDir.includes("/modules/"), commonDir: gitDir, linked: null };
+    return { top: folder, isSubmodule: isOfSuperproject(folder, gitDir), commonDir: gitDir, linked: null };
   const commonDir = resolve(gitDir, shared.trim());
   const linked = { name: basename(gitDir), top: folder, main: mainOf(commonDir, folder) };
   return { top: folder, isSubmodule: false, commonDir, linked };
 }
 
-/** Returns the main worktree of a repository. */
+/** Git keeps the git directory of a submodule below the one of the repository around it, in a folder `modules`. */
+function isOfSuperproject(folder: string, gitDir: string): boolean {
+  if (!gitDir.split(sep).includes("modules") || dirname(folder) === folder) return false;
+  const around = repositoryAround(dirname(folder))?.commonDir ?? null;
+  // mutant: submodule-by-name: return around !== null && → return around !== "" ||
+  return around !== null && realFolder(gitDir).startsWith(realFolder(around) + sep);
+}
+
+/** Returns the main worktree of a repository. A sparse checkout moves these settings to `config.worktree`. */
 function mainOf(commonDir: string, worktree: string): string {
-  const config = textAt(join(commonDir, "config")) ?? "";
-  const elsewhere = settingIn(config, "worktree");
-  if (elsewhere !== null) return resolve(commonDir, elsewhere);
-  if (settingIn(config, "bare") === "true") return commonDir;
-  if (basename(commonDir) === ".git") return dirname(commonDir);
+  // mutant: main-worktree-config: ["config.worktree", "config"] → ["config"]
+  const configs = ["config.worktree", "config"].map((name) => textAt(join(commonDir, name)) ?? "");
+  const setting = (name: string): string | null =>
+    configs.reduce<string | null>((found, config) => found ?? settingIn(config, name), null);
+  const elsewhere = setting("worktree");
+  if (elsewhere !== null) return realFolder(resolve(commonDir, elsewhere));
+  if (setting("bare") === "true") return realFolder(commonDir);
+  // mutant: main-behind-link: return realFolder(dirname(commonDir)); → return dirname(commonDir);
+  if (basename(commonDir) === ".git") return realFolder(dirname(commonDir));
+  // mutant: separate-git-dir: throw outOfReach( → if (worktree !== "") return worktree; throw outOfReach(
   throw outOfReach(
     worktree,
     `belongs to the separate git directory ${commonDir}, which does not say where its main worktree is`,
@@ -119,12 +135,21 @@ export function inMainWorktree({ top, main }: LinkedWorktree, folder: string): s
   return join(main, relative(top, folder));
 }
 
+/** Git may have written a path through a link. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (isAbsence(error)) return path;
+    throw ioError(error, "resolve", path);
+  }
+}
+
 function textAt(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    if (isAbsence(error)) return null;
     throw ioError(error, "read", path);
   }
 }

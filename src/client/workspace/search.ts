@@ -5,11 +5,13 @@
  * A workspace is a folder with `.holdfast/workspace.json` or `holdfast.config.json`. The search goes upwards to `/`, across
  * submodules and nested repositories. In a linked worktree of git it goes on at the same place of the main worktree, so a
  * repository and all its worktrees have one workspace. Without a workspace it names the folder that may become one: the top
- * of the innermost repository that is not a submodule, and outside of a repository the folder itself.
+ * of the innermost repository that is not a submodule (of a bare one its own folder), and outside of a repository the
+ * folder itself.
  *
  * Throws `E_CONFIG` for a workspace that another user may have planted, for one that was made in passing inside another
  * one, and for a worktree whose main worktree cannot be found; `E_IO` where it may not look. It creates nothing.
  */
+import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
@@ -37,7 +39,9 @@ export function searchWorkspace(folder: string, isTrusted: (root: string) => boo
   const worktree = worktrees[0] ?? null;
   const found = nearest(at, isTrusted);
   if (found !== null) return { root: found, isThere: true, isInRepository: true, worktree };
-  const top = outermostOf(at);
+  // mutant: search-bare-top: outermostOf(at) ?? worktrees.at(-1)?.main ?? null; → outermostOf(at);
+  const top = outermostOf(at) ?? worktrees.at(-1)?.main ?? null;
+  // mutant: search-repository-top: root: top ?? at, → root: at,
   return { root: top ?? at, isThere: false, isInRepository: top !== null, worktree };
 }
 
@@ -55,6 +59,7 @@ export function mainFolderOf(folder: string): MainFolder {
     const linked = linkedAround(at);
     if (linked === null) return { at, worktrees };
     worktrees.push(linked);
+    // mutant: search-worktree: at = inMainWorktree(linked, at); → return { at: folder, worktrees: [] };
     at = inMainWorktree(linked, at);
   }
   throw new HoldfastError("E_CONFIG", `the worktrees around ${folder} lead in a circle`, {
@@ -77,7 +82,9 @@ function linkedAround(folder: string): LinkedWorktree | null {
 function nearest(folder: string, isTrusted: (root: string) => boolean): string | null {
   const root = nextUpwards(folder);
   if (root === null) return null;
+  // mutant: search-trust: if (!isTrusted(root)) throw → if (root === "") throw
   if (!isTrusted(root)) throw untrusted(root);
+  // mutant: search-nested: === "in_passing" ? workspaceAround(root) : null; → === "init" ? null : null;
   const around = readRecord(root)?.made === "in_passing" ? workspaceAround(root) : null;
   if (around !== null) throw nested(root, around);
   return root;
@@ -90,6 +97,7 @@ export function workspaceAround(folder: string): string | null {
 
 function nextUpwards(folder: string): string | null {
   for (let at = folder; ; at = dirname(at)) {
+    // mutant: search-upwards: if (isWorkspace(at)) → if (at === folder && isWorkspace(at))
     if (isWorkspace(at)) return at;
     if (dirname(at) === at) return null;
   }
@@ -97,6 +105,7 @@ function nextUpwards(folder: string): string | null {
 
 /** Whether the folder is a workspace; `.holdfast/` alone, as a deliverable has it, makes none. */
 export function isWorkspace(folder: string): boolean {
+  // mutant: config-marks: || kindAt(join(folder, CONFIG_FILE)) === "file"; → ;
   return kindAt(recordPath(folder)) === "file" || kindAt(join(folder, CONFIG_FILE)) === "file";
 }
 
@@ -115,17 +124,27 @@ function outermostOf(folder: string): string | null {
 }
 
 /**
- * A workspace counts when its own files belong to this user or to root, or when not everybody may write its folder: a
- * record in `/tmp` that another user made decides nothing.
+ * Returns whether a workspace counts: its files belong to this user or to root, or not every user may write its folder. So
+ * a record in `/tmp` that another user made decides nothing, nor does a link there to files of this user.
  */
 function isTrustworthy(root: string): boolean {
   const user = process.geteuid?.();
   const folder = lookUp(root);
   if (user === undefined || folder === null || (folder.mode & 0o002) === 0) return true;
-  return [join(root, HOME), recordPath(root), join(root, CONFIG_FILE)].every((path) => {
-    const owner = lookUp(path)?.uid;
-    return owner === undefined || owner === user || owner === 0;
-  });
+  return [join(root, HOME), recordPath(root), join(root, CONFIG_FILE)].every((path) =>
+    // mutant: trust-of-links: [ownerOf(path), lookUp(path)?.uid] → [lookUp(path)?.uid]
+    [ownerOf(path), lookUp(path)?.uid].every((owner) => owner === undefined || owner === user || owner === 0),
+  );
+}
+
+/** Returns the owner of the file or link itself. */
+function ownerOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.uid;
+}
+
+/** Throws `E_CONFIG` for a workspace that another user may have planted. */
+export function assertTrustworthy(root: string): void {
+  if (!isTrustworthy(root)) throw untrusted(root);
 }
 
 function untrusted(root: string): HoldfastError {

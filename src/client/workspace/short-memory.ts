@@ -4,7 +4,7 @@ const KEPT_FOR_MS = 1_000;
 const MOST_KEPT = 4_096;
 
 export interface ShortMemory<T> {
-  /** Answers from memory, or calls `find` and keeps its answer. An error is not kept. */
+  /** Answers from memory, or calls `find` and keeps its answer. An error is not kept, nor is `undefined`. */
   recall(folder: string, find: () => T): T;
   /** Forgets everything, for a search that must see what is there now. */
   clear(): void;
@@ -18,6 +18,8 @@ export function createShortMemory<T>(): ShortMemory<T> {
       const known = kept.get(folder);
       if (known !== undefined && now < known.until) return known.found;
       const found = find();
+      // mutant: memory-of-absence: if (found === undefined) return found; →
+      if (found === undefined) return found;
       if (kept.size >= MOST_KEPT) kept.clear();
       kept.set(folder, { found, until: now + KEPT_FOR_MS });
       return found;

@@ -14,13 +14,14 @@
  * A store inside the workspace is recorded relative to its root, so a folder that was moved stays the same workspace.
  */
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
 import { isObject } from "../../base/is-object.js";
+import { lostStore } from "../../base/lost-store.js";
 import { withoutPassword } from "../../base/without-password.js";
-import { createSynced, removeQuietly, replaceFile, syncFolder } from "../../files/durable-file.js";
+import { placeSynced, removeFile, syncFolder } from "../../files/durable-file.js";
 import { createShortMemory } from "./short-memory.js";
 
 const RECORD_FILE = "workspace.json";
@@ -68,22 +69,20 @@ export function recentRecord(root: string): WorkspaceRecord | null {
 }
 
 /** Creates the record, or returns the one that another process created first. */
-export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">): WorkspaceRecord {
+export function createRecord(
+  root: string,
+  record: Omit<WorkspaceRecord, "id">,
+): { readonly record: WorkspaceRecord; readonly isNew: boolean } {
   memory.clear();
   const path = recordPath(root);
-  const fresh = privateName(path);
   const whole = { ...record, id: newWorkspaceId() };
   try {
-    createSynced(fresh, encode(root, whole));
-    linkSync(fresh, path);
-    syncFolder(dirname(path));
-    return whole;
+    placeSynced(path, encode(root, whole), linkSync);
+    return { record: whole, isNew: true };
   } catch (error) {
     const first = (error as NodeJS.ErrnoException).code === "EEXIST" ? readRecord(root) : null;
-    if (first !== null) return first;
+    if (first !== null) return { record: first, isNew: false };
     throw ioError(error, "create", path);
-  } finally {
-    removeQuietly(fresh);
   }
 }
 
@@ -91,7 +90,11 @@ export function createRecord(root: string, record: Omit<WorkspaceRecord, "id">):
 export function replaceRecord(root: string, record: WorkspaceRecord): void {
   memory.clear();
   const path = recordPath(root);
-  replaceFile(path, encode(root, record), true, privateName(path));
+  try {
+    placeSynced(path, encode(root, record), renameSync);
+  } catch (error) {
+    throw ioError(error, "replace", path);
+  }
 }
 
 /** Keeps what the store said, in the record that asked for it. */
@@ -102,8 +105,17 @@ export function recordFirst(root: string, asked: WorkspaceRecord, isFirst: boole
   replaceRecord(root, { ...now, store: { ...now.store, isFirst } });
 }
 
-function privateName(path: string): string {
-  return `${path}.${randomBytes(6).toString("hex")}`;
+/** Removes the record, when its store was removed on purpose: the next opener records a new one. */
+export function removeRecord(root: string): void {
+  removeFile(recordPath(root));
+  syncFolder(dirname(recordPath(root)));
+}
+
+/** Throws the error of a lost store when the record of the workspace names another store than this one. */
+export function assertRecorded(root: string, store: { readonly id: string; readonly url: string }): void {
+  const record = readRecord(root);
+  // mutant: record-watch: record.store.id !== store.id) throw → record.store.id === "") throw
+  if (record !== null && record.store.id !== store.id) throw lostStore(withoutPassword(store.url), "moved");
 }
 
 function newWorkspaceId(): string {

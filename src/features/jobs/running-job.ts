@@ -156,7 +156,8 @@ export class RunInHand {
       onSettle: (body) => own.push(body),
     };
     if (typeof handler === "function") return unless(signal, async () => handler(job, tools));
-    const access = { store: kernel.url, owner: kernel.requester.owner, token };
+    const { url: store, storeId } = kernel;
+    const access = { store, storeId, owner: kernel.requester.owner, token };
     return runInChild(handler, job, tools, access, this.#guard, kernel.env);
   }
 

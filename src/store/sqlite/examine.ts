@@ -7,6 +7,7 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
+import { lostStore } from "../../base/lost-store.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import { isThere } from "../../platform/look-up.js";
@@ -16,6 +17,7 @@ import { createReadingStore } from "../local/reading-store.js";
 import type { Database } from "./connection/database.js";
 import { recorded, type StoreFacts, schemaOf } from "./connection/migrate.js";
 import { MIGRATIONS, type Migration, newestVersion } from "./connection/schema.js";
+import { stateOf } from "./make.js";
 import { ReadConnection } from "./read-connection.js";
 import { recordsOf } from "./records.js";
 
@@ -27,7 +29,7 @@ interface Found extends StoreFacts {
 
 export function examineSqliteStore(place: string, migrations: readonly Migration[] = MIGRATIONS): Examination | null {
   const path = resolve(place);
-  if (!isThere(path)) return null;
+  if (!isMade(path)) return null;
   // mutant: doctor-touches: = copyAtRest(path); → : string | null = copyAtRest(path) === null ? path : null;
   const copy = copyAtRest(path);
   const removeCopy = (): void => {
@@ -58,7 +60,7 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
 /** Null when there is no store yet. `E_CONFIG` when its settings disagree with those stated. */
 export function readSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Store | null {
   const path = resolve(place);
-  if (!isThere(path)) return null;
+  if (!isMade(path)) return null;
   const { connection, id, settings } = openFound(path, path, MIGRATIONS);
   try {
     assertAgree(settings, stated);
@@ -79,6 +81,14 @@ export function readSqliteStore(place: string, stated: Partial<Settings>, clock:
       ),
     close: () => connection.close(),
   });
+}
+
+/** Throws the error of a lost store for a file that was emptied: a store is never without its tables. */
+function isMade(path: string): boolean {
+  const state = stateOf(path);
+  // mutant: read-emptied: if (state === "empty") throw → if (path === "") throw
+  if (state === "empty") throw lostStore(`sqlite:${path}`, "emptied");
+  return state === "there";
 }
 
 function proofsOf(path: string): string {

@@ -29,6 +29,7 @@ function refusal(action: () => unknown): HoldfastError {
 }
 
 describe("the workspace, store and owner in force", () => {
+  // kills: root-is-there
   it("a root that is a file, or not there, is refused by name", () => {
     const file = join(place("a-file"), "holdfast.config.json");
     for (const root of [file, "/nowhere"])
@@ -66,6 +67,7 @@ describe("the workspace, store and owner in force", () => {
     });
   });
 
+  // kills: relative-environment (HOLDFAST_ROOT)
   it.each([
     ["HOLDFAST_ROOT", "here"],
     ["HOLDFAST_STORE", "file:locks"],

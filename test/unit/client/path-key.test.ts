@@ -86,6 +86,22 @@ describe("pathKey: one file has one key", () => {
   });
 });
 
+// kills: memory-of-absence
+it("a folder that was not there before its worktree was made has the key of the worktree at once", () => {
+  const main = join(outside, "main");
+  mkdirSync(join(main, ".git/worktrees/feat"), { recursive: true });
+  writeFileSync(join(main, ".git/HEAD"), "ref: refs/heads/main\n");
+  const top = join(main, "trees/feat");
+  expect(pathKey(main, join(top, "src/a"))).toBe("path/trees/feat/src/a");
+  expect(pathKey(main, top)).toBe("path/trees/feat");
+  mkdirSync(top, { recursive: true });
+  writeFileSync(join(main, ".git/worktrees/feat/commondir"), "../..\n");
+  writeFileSync(join(main, ".git/worktrees/feat/gitdir"), `${top}/.git\n`);
+  writeFileSync(join(top, ".git"), `gitdir: ${main}/.git/worktrees/feat\n`);
+  expect(pathKey(main, top)).toBe("path@feat");
+  expect(pathKey(main, join(top, "src/a"))).toBe("path@feat/src/a");
+});
+
 describe("pathKey: refusals", () => {
   it.each([
     "..",

@@ -2,7 +2,9 @@
 
 import { invalidArgument } from "../../../base/errors.js";
 import { openInstallation } from "../../../client/open-holdfast.js";
+import { removeRecord } from "../../../client/workspace/workspace-record.js";
 import { createSystemClock } from "../../../platform/clock.js";
+import { identifyStore } from "../../../store/open.js";
 import type { ContextWith, Outcome } from "../command.js";
 
 interface MigrateFlags {
@@ -12,11 +14,14 @@ interface MigrateFlags {
 
 export async function migrateStore(context: ContextWith<MigrateFlags>): Promise<Outcome> {
   const { uninstall, "dry-run": dryRun } = context.flags;
-  const { store: url, where: store } = context.workspace();
+  const { store: url, where: store, root, record } = context.workspace();
   const installation = await openInstallation(url);
   if (uninstall) {
     if (dryRun) throw invalidArgument("uninstall", "there is no dry run of it");
+    const isRecorded = record !== null && (await identifyStore(url)) === record.store.id;
     const removed = await installation.uninstall(createSystemClock());
+    // mutant: uninstall-record: if (removed && isRecorded && root !== null) → if (root === "")
+    if (removed && isRecorded && root !== null) removeRecord(root);
     return { data: { store, removed }, text: () => (removed ? `${store} is gone` : `there was nothing in ${store}`) };
   }
   const migrations = await installation.pending();

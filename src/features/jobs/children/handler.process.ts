@@ -28,13 +28,13 @@ async function perform(begin: Begin): Promise<Report> {
   }
 }
 
-async function handle({ job, module, store, owner, token }: Begin): Promise<unknown> {
+async function handle({ job, module, store, storeId, owner, token }: Begin): Promise<unknown> {
   const { handler } = (await import(module)) as { readonly handler?: ChildHandler };
   if (typeof handler !== "function")
     throw new HoldfastError("E_CONFIG", `${module} exports no function handler`, { reason: "invalid_file" });
   const keys = job.locks.map(({ resource }) => resource);
   if (keys.length === 0) return handler(job, { ...TOOLS, lease: null });
-  const holdfast = await openIn(storeAlone(store, owner), { heart: "loop" });
+  const holdfast = await openIn(storeAlone(store, owner, storeId), { heart: "loop" });
   try {
     return await handler(job, { ...TOOLS, lease: await holdfast.borrow(keys, token) });
   } finally {

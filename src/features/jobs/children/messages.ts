@@ -9,6 +9,7 @@ export type Order =
       readonly job: JobRecord;
       readonly module: string;
       readonly store: string;
+      readonly storeId: string;
       readonly owner: string;
       /** Of its locks. */
       readonly token: string;

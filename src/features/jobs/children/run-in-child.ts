@@ -19,6 +19,7 @@ import { type Guard, watchGroup } from "./process-group.js";
 /** How the handler's process reaches the store, and shows that the locks are its own. */
 export interface Access {
   readonly store: string;
+  readonly storeId: string;
   readonly owner: string;
   readonly token: string;
 }

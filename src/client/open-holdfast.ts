@@ -4,7 +4,7 @@
  */
 import { checkOptions, type OptionNames } from "../base/check-options.js";
 import { type Duration, parseDuration } from "../base/duration.js";
-import { invalidArgument } from "../base/errors.js";
+import { invalidArgument, isHoldfastError } from "../base/errors.js";
 import type { Profile } from "../lock/grant.js";
 import { checkSettings, type Settings } from "../lock/settings.js";
 import { type Clock, createProcessClock, createSystemClock } from "../platform/clock.js";
@@ -13,10 +13,11 @@ import type { Store } from "../store/contract.js";
 import { openInstallation } from "../store/open.js";
 import { Holdfast } from "./holdfast.js";
 import { parseLease, parseWait, SOME_TIME } from "./options.js";
+import { pathKeyInside } from "./path-key.js";
 import { createLoopHeart } from "./renewing/loop-renewer.js";
 import { createThreadHeart } from "./renewing/thread-renewer.js";
 import type { Checks } from "./workspace/config.js";
-import { type FoundWorkspace, findWorkspaceWith } from "./workspace/find-workspace.js";
+import { type FoundWorkspace, findWorkspaceWith, type Place, type Said } from "./workspace/find-workspace.js";
 import { type Files, openStoreOf, openStoreToRead } from "./workspace/open-store.js";
 import { settingsInForce } from "./workspace/settings-in-force.js";
 import type { WorkspaceRecord } from "./workspace/workspace-record.js";
@@ -78,9 +79,56 @@ export async function openHoldfastWith<F extends object>(
   checkOptions(options, OPEN);
   const { heart, ...said } = options;
   if (said.root !== undefined && typeof said.root !== "string") throw invalidArgument("root", "a path");
-  const place = { cwd: currentFolder(), env: process.env };
-  const found = findWorkspaceWith(said, place, checks);
+  const found = findWorkspaceWith(said, processPlace(), checks);
   return openIn(found, { heart: heart ?? "thread", onMade: warnOfWorkspace });
+}
+
+function processPlace(): Place {
+  return { cwd: currentFolder(), env: process.env };
+}
+
+export interface OpenedAround {
+  readonly holdfast: Holdfast;
+  readonly workspace: FoundWorkspace;
+}
+
+/**
+ * Opens the workspace that a folder belongs to, whichever workspace this process stands in, under this name; null when the
+ * folder belongs to none. Throws what `openHoldfast` throws.
+ */
+export async function openAround<F extends object>(
+  folder: string,
+  owner: string,
+  checks: Checks<F>,
+): Promise<OpenedAround | null> {
+  const workspace = findAround(folder, owner, checks);
+  if (workspace === null) return null;
+  const holdfast = await openIn(workspace, { owner, heart: "loop" });
+  return { holdfast, workspace };
+}
+
+/** The environment speaks for the workspace of this process; another one is found from the folder. */
+function findAround<F extends object>(folder: string, owner: string, checks: Checks<F>): FoundWorkspace<F> | null {
+  const place = processPlace();
+  const { HOLDFAST_ROOT: _root, HOLDFAST_STORE: _store, ...env } = place.env;
+  const own = find(owner, place, checks);
+  if (own !== null && own.root !== null && pathKeyInside(own.root, folder) !== null) return own;
+  const found = find(owner, { cwd: folder, env }, checks);
+  return found?.root != null && pathKeyInside(found.root, folder) !== null ? found : null;
+}
+
+/** Under a name that a run of an agent may not use nothing of that run is used. */
+function find<F extends object>(owner: string, place: Place, checks: Checks<F>): FoundWorkspace<F> | null {
+  const as = (said: Said): FoundWorkspace<F> | null => {
+    const found = findWorkspaceWith(said, place, checks);
+    return found.isThere ? found : null;
+  };
+  try {
+    return as({ owner });
+  } catch (error) {
+    if (!isHoldfastError(error, "E_FORBIDDEN")) throw error;
+    return as({ acting: owner });
+  }
 }
 
 export interface OpenChoices {

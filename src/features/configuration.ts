@@ -4,7 +4,7 @@
  */
 
 import type { Holdfast } from "../client/holdfast.js";
-import { type HoldfastOptions, openHoldfastWith } from "../client/open-holdfast.js";
+import { type HoldfastOptions, type OpenedAround, openAround, openHoldfastWith } from "../client/open-holdfast.js";
 import { asChecked, type Checks } from "../client/workspace/config.js";
 import { type FoundWorkspace, findWorkspaceWith, type Place, type Said } from "../client/workspace/find-workspace.js";
 import { type JobSettings, parseJobSettings } from "./jobs/settings.js";
@@ -41,4 +41,9 @@ export function findWorkspace(said: Said, place: Place): Workspace {
 /** Opens a workspace or a store; see `openHoldfastWith`. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
   return openHoldfastWith(options, CHECKS);
+}
+
+/** Opens the workspace that a folder belongs to; see `openAround`. */
+export async function openWorkspaceAround(folder: string, owner: string): Promise<OpenedAround | null> {
+  return openAround(folder, owner, CHECKS);
 }

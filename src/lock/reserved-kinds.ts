@@ -81,7 +81,7 @@ export const RESERVED_KINDS: Readonly<Record<string, ReservedKind>> = {
     key: "deliverable:ID",
     owner: "deliverable",
     profile: "default",
-    purpose: "Names a deliverable folder in reports; its lock is in the folder, not in a store.",
+    purpose: "Is held with the path of a deliverable folder while its `_LOCK.json` stands.",
   },
   [JOBS_TREE]: {
     key: "jobs/NUMBER",

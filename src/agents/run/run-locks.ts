@@ -168,13 +168,15 @@ export class RunLocks {
     }
   }
 
-  /** Gives everything back; the main run also what its sub-agents have, first. Returns how many. */
+  /** Gives everything back but deliverable folders, whose locks end by themselves; the main run also what its sub-agents have, first. Returns how many. */
   async release(): Promise<number> {
     const { folder, run } = this.#place;
     const all = isSubAgent(run)
       ? this.#ownTokens()
       : allTokens(folder).filter((kept) => isOfFiles(kept) && isOfRun(kept.owner, run.main));
-    const innerFirst = [...all].sort(
+    // mutant: hook-ends-deliverable: ({ taken_by }) => taken_by !== "deliverable" → () => true
+    const ending = all.filter(({ taken_by }) => taken_by !== "deliverable");
+    const innerFirst = [...ending].sort(
       (a, b) => b.owner.length - a.owner.length || (a.created_at < b.created_at ? 1 : -1),
     );
     let released = 0;

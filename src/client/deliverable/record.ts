@@ -3,9 +3,10 @@
  * first six fields, as another tool may write it, is accepted too; then its lease alone counts.
  */
 
+import { hash } from "node:crypto";
 import { HoldfastError } from "../../base/errors.js";
 import type { Grant, Proof } from "../../lock/grant.js";
-import type { Key } from "../../lock/key.js";
+import { type Key, MAX_SEGMENT_BYTES } from "../../lock/key.js";
 import { DELIVERABLE } from "../../lock/reserved-kinds.js";
 
 export const SCHEMA_VERSION = "1.0";
@@ -38,6 +39,8 @@ export interface StoredRecord extends DeliverableRecord {
     readonly renewed_boot_ms: number;
     /** The folder it was made in. In a copy of that folder it proves nothing. */
     readonly folder: string;
+    /** The keys that are held with it, under the same token, in the store of the workspace; none outside of one. */
+    readonly resources: readonly string[];
   };
 }
 
@@ -47,6 +50,8 @@ export interface FoundLock {
   readonly grant: Grant;
   /** It came here with a copy of the folder it was made in. */
   readonly isCopy: boolean;
+  /** Held with it in the store of the workspace. */
+  readonly resources: readonly string[];
 }
 
 export function publicPart({ store: _, ...record }: StoredRecord): DeliverableRecord {
@@ -67,7 +72,8 @@ export function parseLock(text: string, folder: string, path: string): FoundLock
   const record = withDefaults(read, read.deliverable_id, read.holder, seconds);
   // mutant: deliverable-copy: read.store !== undefined && read.store.folder !== folder → false
   const isCopy = read.store !== undefined && read.store.folder !== folder;
-  return { record, isCopy, grant: grantOf(record, read.store, isCopy) };
+  const resources = isCopy ? [] : (read.store?.resources ?? []);
+  return { record, isCopy, resources, grant: grantOf(record, read.store, isCopy) };
 }
 
 /** `E_FORMAT_UNSUPPORTED` for another first number; a higher second one only adds fields. */
@@ -111,7 +117,7 @@ function grantOf(record: DeliverableRecord, store: StoredRecord["store"] | undef
   const leaseMs = record.lease_duration_s * 1000;
   return {
     lockId: record.lock_id,
-    resource: resourceOf(record.deliverable_id),
+    resource: deliverableKey(record.deliverable_id),
     mode: "write",
     permits: null,
     owner: record.holder,
@@ -137,8 +143,15 @@ function grantOf(record: DeliverableRecord, store: StoredRecord["store"] | undef
   };
 }
 
-/** The name the folder has in reports. */
-function resourceOf(deliverableId: string): Key {
-  const encoded = encodeURIComponent(deliverableId).replaceAll("%3A", ":").replaceAll("%40", "@");
-  return `${DELIVERABLE}${encoded}` as Key;
+/** Returns the key of a deliverable. An id that is too long for one keeps its beginning and gets a hash. */
+export function deliverableKey(deliverableId: string): Key {
+  const encoded = encodeURIComponent(deliverableId)
+    .replaceAll("%3A", ":")
+    .replaceAll("%40", "@")
+    .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  const key = DELIVERABLE + encoded;
+  if (key.length <= MAX_SEGMENT_BYTES) return key as Key;
+  return `${key.slice(0, KEPT).replace(/%[0-9A-F]?$/, "")}%~${hash("sha256", encoded, "hex").slice(0, 32)}` as Key;
 }
+
+const KEPT = 80;

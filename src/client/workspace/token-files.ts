@@ -37,8 +37,11 @@ interface KeptToken {
   readonly state: "asked" | "given";
 }
 
-/** The hook of an agent's run takes files for the run; what a command takes is that command's. */
-export type TakenBy = "hook" | "command";
+/**
+ * The hook of an agent's run takes files for the run; what a command takes is that command's. What belongs to the lock of a
+ * deliverable folder ends with that lock, not with the run.
+ */
+export type TakenBy = "hook" | "command" | "deliverable";
 
 export interface FoundToken extends KeptToken {
   readonly path: string;

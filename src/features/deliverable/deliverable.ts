@@ -1,6 +1,7 @@
 /**
  * The lock of a deliverable folder: lock, renew, unlock, recover, status. Each call but status is one step under the
- * folder's guard; guarded-folder.ts has the protocol.
+ * folder's guard; guarded-folder.ts has the protocol. In a workspace the lock is also in its store; store-lock.ts has the
+ * order of the two.
  *
  * A lock is bound to a process, this one or another by its pid, or to none (`detached`): then only its lease counts. It
  * is recoverable when its lease has expired or its process is proven dead. `lock` takes such a lock over by itself;
@@ -37,6 +38,7 @@ import { heldByNobody, lapsed, notHeld, notTold } from "./refusals.js";
 import { removeOwnFiles } from "./remove-own-files.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";
+import { type OpenStore, type StoreLease, StoreLock } from "./store-lock.js";
 import { keepToken, keptToken, removeTokens } from "./token-file.js";
 
 export interface DeliverableOptions {
@@ -80,12 +82,19 @@ export class Deliverable {
   readonly deliverableId: string;
   readonly #places: Places;
   readonly #clock: Clock;
+  readonly #openStore: OpenStore;
 
   /** @internal Use `openDeliverable`. */
-  constructor(folder: string, { holder, deliverableId }: DeliverableOptions, clock: Clock) {
+  constructor(
+    folder: string,
+    { holder, deliverableId }: DeliverableOptions,
+    clock: Clock,
+    openStore: OpenStore = async () => null,
+  ) {
     if (typeof folder !== "string" || folder === "") throw invalidArgument("folder", "the path of a folder");
     this.#places = placesIn(folder);
     this.#clock = clock;
+    this.#openStore = openStore;
     this.folder = this.#places.folder;
     this.holder = parseOwner(holder ?? `user:${userName()}@${hostname()}`);
     this.deliverableId = deliverableId ?? this.#places.name;
@@ -101,15 +110,18 @@ export class Deliverable {
     const bound = boundTo(pid, detached);
     identityOf(this.#places);
     assertLocalFileSystem(this.folder);
-    const token = newLeaseToken();
-    return this.#inRoom((room) => {
+    return this.#inRoom(async (room, store) => {
       const old = this.#toTakeOver(room);
       removeOldProofs(this.#places, old?.lock.record.nonce ?? null);
       const nonce = newNonce();
-      const proof = bound === null ? this.#prove(nonce) : null;
+      const { deliverableId, holder } = this;
+      const pid = bound === null ? process.pid : bound.pid;
+      const inStore = (await store?.acquire({ deliverableId, leaseMs, pid })) ?? null;
+      const { token, resources } = inStore ?? { token: newLeaseToken(), resources: [] };
+      let proof: ProofOfLife | null = null;
       try {
-        const { deliverableId, holder } = this;
-        const record = newRecord(room, { deliverableId, holder, token, nonce, leaseMs, bound, proof });
+        proof = bound === null ? this.#prove(nonce) : null;
+        const record = newRecord(room, { deliverableId, holder, token, resources, nonce, leaseMs, bound, proof });
         if (bound !== null) keepToken(this.#places, record.lock_id, token);
         const locked = this.#line(room, "locked", record.fencing_token, record.lock_id);
         room.change(record, old === null ? [locked] : [this.#recovered(room, old, record.fencing_token), locked]);
@@ -119,6 +131,7 @@ export class Deliverable {
         return new DeliverableLock(this, publicPart(record), token, proof, recovered);
       } catch (error) {
         proof?.close();
+        if (inStore !== null) await store?.release(inStore).catch(() => undefined);
         throw error;
       }
     });
@@ -129,8 +142,9 @@ export class Deliverable {
     checkOptions(options, RENEW);
     const { token, ttl } = options;
     const leaseMs = ttl === undefined ? null : parseDuration(ttl, "ttl", LEASE_LIMITS);
-    return this.#inRoom((room) => {
-      const { record, grant } = this.#live(room, token);
+    return this.#inRoom(async (room, store) => {
+      const { record, grant, inStore } = this.#live(room, token);
+      if (inStore.resources.length > 0) await this.#required(store).renew(inStore, leaseMs);
       const renewed: StoredRecord = {
         ...record,
         lease_duration_s: leaseMs === null ? record.lease_duration_s : Math.ceil(leaseMs / 1000),
@@ -142,6 +156,7 @@ export class Deliverable {
           machine_id: room.now.machineId,
           renewed_boot_ms: room.now.bootMs,
           folder: room.folder,
+          resources: inStore.resources,
         },
         boot_id: room.now.bootId,
       };
@@ -156,12 +171,16 @@ export class Deliverable {
    */
   async commit<T>(write: () => T, options: HoldOptions = {}): Promise<T> {
     checkOptions(options, HOLD);
-    return this.#inRoom((room) => {
-      this.#live(room, options.token);
-      const result = write();
-      if (typeof (result as { then?: unknown } | null | undefined)?.then === "function")
-        throw invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
-      return result;
+    return this.#inRoom((room, store) => {
+      const { inStore } = this.#live(room, options.token);
+      const checked = (): T => {
+        const result = write();
+        if (typeof (result as { then?: unknown } | null | undefined)?.then === "function")
+          throw invalidArgument("write", "a synchronous function is needed here, and this one returns a promise");
+        return result;
+      };
+      // mutant: deliverable-commit-store: inStore.resources.length > 0 ? this.#required(store).commit(inStore, checked) : checked(); → checked();
+      return inStore.resources.length > 0 ? this.#required(store).commit(inStore, checked) : checked();
     });
   }
 
@@ -173,10 +192,13 @@ export class Deliverable {
     checkOptions(options, UNLOCK);
     const { token, terminate = false } = options;
     if (!terminate) identityOf(this.#places);
-    await this.#inRoom((room) => {
+    await this.#inRoom(async (room, store) => {
       const isFree = room.content().kind === "free";
       if (isFree && !terminate) throw heldByNobody(this.folder);
-      const held = isFree ? null : this.#own(room, token).record;
+      const own = isFree ? null : this.#own(room, token);
+      const held = own?.record ?? null;
+      // mutant: deliverable-unlock-store: if (own !== null) await store?.release(own.inStore); →
+      if (own !== null) await store?.release(own.inStore);
       const fence = terminate ? room.mint() : (held?.fencing_token ?? 0);
       const line = this.#line(room, terminate ? "terminated" : "unlocked", fence, held?.lock_id ?? null);
       const isTold = room.change(null, [held === null ? line : { ...line, ...previousOf(held) }]);
@@ -192,10 +214,11 @@ export class Deliverable {
    * folder is free. `E_LOCK_CONFLICT` when its holder is not gone.
    */
   async recover(): Promise<RecoveredLock | null> {
-    return this.#inRoom((room) => {
+    return this.#inRoom(async (room, store) => {
       const content = room.content();
       if (content.kind === "free") return null;
       const old = content.kind === "corrupt" ? this.#unreadable(content.why) : this.#stale(room, content.lock);
+      await store?.recover(old.lock?.resources ?? []);
       const fence = room.mint();
       room.change(null, [this.#recovered(room, old, fence)]);
       removeTokens(this.#places, null);
@@ -210,8 +233,21 @@ export class Deliverable {
     return statusOf(this.#places, this.deliverableId, readContent(this.#places, folder), this.#clock());
   }
 
-  #inRoom<T>(body: (room: Room) => T): Promise<T> {
-    return inRoom(this.#places, this.#clock, body);
+  /** Under the guard, with the store of the workspace around; null outside of one. */
+  async #inRoom<T>(body: (room: Room, store: StoreLock | null) => T | Promise<T>): Promise<T> {
+    identityOf(this.#places); // Where there is no folder none is looked around.
+    const around = await this.#openStore(this.folder, this.holder);
+    const store = around === null ? null : new StoreLock(this.folder, around);
+    try {
+      return await inRoom(this.#places, this.#clock, (room) => body(room, store));
+    } finally {
+      await store?.close();
+    }
+  }
+
+  #required(store: StoreLock | null): StoreLock {
+    if (store !== null) return store;
+    throw notHeld(this.folder, "the workspace that it was locked in is not around it any more");
   }
 
   #prove(nonce: string): ProofOfLife {
@@ -250,18 +286,19 @@ export class Deliverable {
     return record.holder === this.holder && keptToken(this.#places, record.lock_id) !== null;
   }
 
-  #own(room: Room, token: string | undefined): FoundLock {
+  #own(room: Room, token: string | undefined): OwnLock {
     const content = room.content();
     if (content.kind === "free") throw heldByNobody(this.folder);
     if (content.kind === "corrupt") throw corrupt(this.#places, content.why);
     const { record, grant } = content.lock;
     const shown = token ?? (record.holder === this.holder ? keptToken(this.#places, record.lock_id) : null);
-    if (shown !== null && grant.tokenHash === hashLeaseToken(shown)) return content.lock;
+    if (shown !== null && grant.tokenHash === hashLeaseToken(shown))
+      return { ...content.lock, inStore: { token: shown, resources: content.lock.resources } };
     throw notHeld(this.folder, `${record.holder} holds it (${grant.holderId})`);
   }
 
   /** Its own lock, of this folder and not lapsed. */
-  #live(room: Room, token: string | undefined): FoundLock {
+  #live(room: Room, token: string | undefined): OwnLock {
     const lock = this.#own(room, token);
     if (lock.isCopy) throw notHeld(this.folder, "its lock came with the folder it was copied from");
     if (isExpired(lock.grant, room.now)) throw lapsed(this.folder);
@@ -294,8 +331,13 @@ export class Deliverable {
   }
 }
 
-/** The lock of a folder, under one holder's name. Nothing is opened or written before it is used. */
-export function openDeliverable(folder: string, options: DeliverableOptions = {}): Deliverable {
+/** Its own lock, with what is held of it in the store. */
+interface OwnLock extends FoundLock {
+  readonly inStore: StoreLease;
+}
+
+/** As `openDeliverable`, with the function that opens the workspace around a folder. */
+export function openDeliverableWith(folder: string, options: DeliverableOptions, openStore: OpenStore): Deliverable {
   checkOptions(options, OPEN);
-  return new Deliverable(folder, options, createSystemClock());
+  return new Deliverable(folder, options, createSystemClock(), openStore);
 }

@@ -4,7 +4,8 @@
  * `_LOCK.json` itself is the state: the folder is locked while the file exists and free while it does not, and the file is
  * always whole. The log must have every change, so a change is announced before it is made:
  *
- *   1. enter the guard (a kernel lock; the system frees it when its process dies), settle what a crash left
+ *   1. enter the guard (a kernel lock; the system frees it when its process dies), settle what a crash left; in a
+ *      workspace its store is asked first, see store-lock.ts
  *   2. replace state.json: the new fencing token, and the step (what `_LOCK.json` will be, what the log will say)
  *   3. change `_LOCK.json`: THE COMMIT. A new one is written to lock.new and linked into place, which fails if one is
  *      there; one that takes over is renamed over the old one, so that no process finds the folder free in between; an
@@ -48,7 +49,11 @@ const TRIES = 50;
 const PATIENCE_MS = 30_000;
 
 /** Takes the guard, settles what a crash left, runs `body` and leaves. `E_NOT_FOUND`, `E_IO`, `E_STORE_UNAVAILABLE` */
-export async function inRoom<T>(places: Places, clock: () => Instant, body: (room: Room) => T): Promise<T> {
+export async function inRoom<T>(
+  places: Places,
+  clock: () => Instant,
+  body: (room: Room) => T | Promise<T>,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     identityOf(places); // Where there is no folder none is made.
     try {
@@ -57,7 +62,7 @@ export async function inRoom<T>(places: Places, clock: () => Instant, body: (roo
         // Only now: while the guard was awaited another folder may have taken the place of the first.
         const room = new Room(places, identityOf(places), clock());
         room.settle();
-        return body(room);
+        return await body(room);
       } finally {
         guard.leave();
         guard.close();

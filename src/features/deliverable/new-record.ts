@@ -31,6 +31,7 @@ export interface NewLock {
   readonly nonce: string;
   readonly leaseMs: number;
   readonly bound: Bound | null;
+  readonly resources: readonly string[];
   /** Of the calling process, when it is bound to that. */
   readonly proof: ProofOfLife | null;
 }
@@ -59,6 +60,7 @@ export function newRecord(room: Room, wanted: NewLock): StoredRecord {
       machine_id: room.now.machineId,
       renewed_boot_ms: room.now.bootMs,
       folder: room.folder,
+      resources: wanted.resources,
     },
   };
 }

@@ -14,7 +14,7 @@ export const DELIVERABLES: readonly Command[] = [
     group: "deliverables",
     summary: "lock a folder before writing to it",
     about: [
-      "Makes _LOCK.json in the folder, whole and in one step, or says who has it (exit code 75, with the report LOCK_CONTENTION in --json). A lock whose lease has expired, or whose process is dead, is taken over, and the log _LOCK.log.jsonl says so. Nothing outside the folder is written, and nothing else inside it is touched.",
+      "Makes _LOCK.json in the folder, whole and in one step, or says who has it (exit code 75, with the report LOCK_CONTENTION in --json). A lock whose lease has expired, or whose process is dead, is taken over, and the log _LOCK.log.jsonl says so. In a workspace its store is asked first: the id and the path of the folder are held there as well. Nothing else is written outside the folder, and nothing else inside it is touched.",
       "The lock stays when this command ends: renew it before the lease is over, and unlock it on every path. With --pid it also ends when that process does.",
     ],
     args: { DIR },

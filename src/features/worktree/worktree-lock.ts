@@ -68,14 +68,12 @@ export async function withPayload<T>(
 ): Promise<T> {
   const { lease, token, wait = 0 } = presenting;
   if (lease === undefined && token === undefined) {
-    // mutant: restore-payload-key: holdfast.acquire(worktreeKey( → kernelOf(holdfast).acquireAlone(worktreeKey(
     const own = await holdfast.acquire(worktreeKey(worktree.worktree_id), { wait });
     return releasedAfter(own, () => withRight(holdfast, worktree, { lease: own }, work));
   }
   const path = kernelOf(holdfast).pathKeyOf(worktree.payload);
   return withRight(holdfast, worktree, presenting, async (right) => {
     if (path === null) return work(right);
-    // mutant: restore-payload-beside: path, { wait: 0, presenting: right.tokens } → "other", { wait: 0, presenting: right.tokens }
     const files = await holdfast.acquire(path, { wait: 0, presenting: right.tokens });
     return releasedAfter(files, () => work({ ...right, tokens: [...right.tokens, files.token] }));
   });

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../../src/index.js";
 import { publish } from "../../../src/publish.js";
@@ -40,7 +41,6 @@ describe.each(["file", "sqlite", "postgres"])("a target in the workspace of a %s
     rmSync(root, { recursive: true, force: true });
   });
 
-  // kills: publish-target-key
   it("is held with the key that the publish acquires, and both are given back", async () => {
     await publish({ holdfast: ours, key: "site" }, target, async (stage) => {
       version("1")(stage);
@@ -56,6 +56,17 @@ describe.each(["file", "sqlite", "postgres"])("a target in the workspace of a %s
     const refused = publish({ holdfast: ours, key: "site" }, target, version("1"));
     await expect(refused).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
     expect(await ours.list({ prefix: "site" })).toEqual([]);
+  });
+
+  // kills: publish-target-key
+  it("is waited for with the key, in one request", async () => {
+    const file = await theirs.acquire("path/out/version");
+    const published = publish({ holdfast: ours, key: "site" }, target, version("1"), { wait: "10s" });
+    await sleep(300);
+    expect(await ours.list({ prefix: "site" })).toEqual([]);
+    await file.release();
+    await published;
+    expect(versionIn(target)).toBe("1");
   });
 
   // kills: publish-target-beside

@@ -120,7 +120,6 @@ describe("a worktree", () => {
     await release(`${thing.key}/a.txt`);
   });
 
-  // kills: restore-payload-key, restore-payload-beside
   it("is restored in place only while no other holder has a file of its payload, whatever the caller holds", async () => {
     const thing = await world.thing(world.root);
     await must("lock", "acquire", "worktree:w3", ...as("one")); // Before it is registered, so without its payload.

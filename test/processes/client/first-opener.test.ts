@@ -28,31 +28,26 @@ class Opener {
 describe.each(["sqlite", "file"])("the first opener of a %s store", (kind) => {
   const config = kind === "file" ? { store: "file:locks" } : undefined;
 
-  it.each(["before", "after"])(
-    "killed %s any step leaves a workspace that opens",
-    { timeout: 300_000 },
-    async (_when) => {
-      using folder = new Folder();
-      using next = new Opener();
-      for (let at = 1; ; at += 1) {
-        const root = folder.repository(`r${at}`);
-        if (config !== undefined) folder.write(`r${at}/holdfast.config.json`, config);
-        const first = spawn(process.execPath, [OPENER, root, String(at), "before"], {
-          stdio: ["ignore", "pipe", "inherit"],
-        });
-        const { stdout } = await ended(first);
-        const url =
-          kind === "file" ? `file:${join(root, "locks")}` : `sqlite:${join(root, ".holdfast", "holdfast.db")}`;
-        expect(await next.open(root)).toEqual({ store: url, granted: true });
-        expect(folder.record(root).store).toMatchObject({ id: expect.stringMatching(/./), first: true });
-        expect(await next.open(root)).toEqual({ store: url, granted: false });
-        if (stdout !== "") {
-          expect(at).toBeGreaterThan(5);
-          break;
-        }
+  it("killed before any step leaves a workspace that opens", async () => {
+    using folder = new Folder();
+    using next = new Opener();
+    for (let at = 1; ; at += 1) {
+      const root = folder.repository(`r${at}`);
+      if (config !== undefined) folder.write(`r${at}/holdfast.config.json`, config);
+      const first = spawn(process.execPath, [OPENER, root, String(at), "before"], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const { stdout } = await ended(first);
+      const url = kind === "file" ? `file:${join(root, "locks")}` : `sqlite:${join(root, ".holdfast", "holdfast.db")}`;
+      expect(await next.open(root)).toEqual({ store: url, granted: true });
+      expect(folder.record(root).store).toMatchObject({ id: expect.stringMatching(/./), first: true });
+      expect(await next.open(root)).toEqual({ store: url, granted: false });
+      if (stdout !== "") {
+        expect(at).toBeGreaterThan(5);
+        break;
       }
-    },
-  );
+    }
+  });
 });
 
 // kills: first-record-wins

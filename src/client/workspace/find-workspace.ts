@@ -90,11 +90,11 @@ export function findWorkspaceWith<F extends object>(said: Said, at: Place, check
   const { store: configStore, owner: configOwner, ...configSettings } = root === null ? {} : readConfig(root, checks);
   const record = root === null ? null : readRecord(root);
   const store = first<string>(
-    // mutant: store-from-argument: ["argument", saidStore && → ["argument", saidStore === "" ? saidStore : undefined && saidStore &&
+    // mutant: store-from-argument: saidStore && absolute(saidStore, cwd) → undefined
     ["argument", saidStore && absolute(saidStore, cwd)],
-    // mutant: store-from-environment: ["environment", fromEnvironment && → ["environment", undefined && fromEnvironment &&
+    // mutant: store-from-environment: fromEnvironment && absoluteInEnvironment(fromEnvironment, "HOLDFAST_STORE") → undefined
     ["environment", fromEnvironment && absoluteInEnvironment(fromEnvironment, "HOLDFAST_STORE")],
-    // mutant: store-from-config: ["config", configStore && → ["config", undefined && configStore &&
+    // mutant: store-from-config: configStore && absolute(configStore, root ?? cwd) → undefined
     ["config", configStore && absolute(configStore, root ?? cwd)],
     // mutant: store-from-record: ["record", record?.store.url], →
     ["record", record?.store.url],
@@ -176,9 +176,8 @@ function placeOf(saidRoot: string | undefined, saidStore: string | undefined, { 
   if (saidRoot !== undefined) return namedPlace(resolve(cwd, saidRoot), "argument", init?.isNested === true);
   // mutant: root-from-environment: if (around !== undefined) return → if (around === "") return
   if (around !== undefined) return namedPlace(absoluteInEnvironment(around, "HOLDFAST_ROOT"), "environment", false);
-  const folder = realFolder(cwd);
-  // mutant: folder-without-name: if (folder === null) throw unnamed(cwd); → if (cwd === "") throw unnamed(cwd);
-  if (folder === null) throw unnamed(cwd);
+  // mutant: folder-without-name: ?? unnamed(cwd); → ?? cwd;
+  const folder = realFolder(cwd) ?? unnamed(cwd);
   const { root, isThere, isInRepository, worktree } = searchWorkspace(folder);
   const isStoreNamed = saidStore !== undefined || (notEmpty(env.HOLDFAST_STORE) !== undefined && !isInRepository);
   if (!isThere && isStoreNamed && init === undefined)
@@ -212,9 +211,9 @@ function realFolder(path: string): string | null {
   }
 }
 
-function unnamed(cwd: string): HoldfastError {
+function unnamed(cwd: string): never {
   const message = `the current folder ${cwd} is gone, or its name is not UTF-8`;
-  return new HoldfastError("E_CONFIG", message, {
+  throw new HoldfastError("E_CONFIG", message, {
     reason: "no_workspace",
     details: { path: cwd },
     next: ["Change to another folder, or give --root DIR."],

@@ -21,7 +21,7 @@ export function excludeFromGit(root: string): void {
     const missing = lines.filter((line) => !listed.has(line));
     if (missing.length === 0) return;
     mkdirSync(dirname(path), { recursive: true });
-    // mutant: git-exclude: appendFileSync( → void String(
+    // mutant: git-exclude: appendFileSync(path, → void (
     appendFileSync(path, `${text === "" || text.endsWith("\n") ? "" : "\n"}${missing.join("\n")}\n`);
   } catch {
     // Some sandboxes keep `.git` read-only; `.holdfast/.gitignore` remains.

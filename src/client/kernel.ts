@@ -7,6 +7,7 @@
 import type { AuditEvent } from "../lock/audit.js";
 import type { Grant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
+import { PATH_TREE } from "../lock/reserved-kinds.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
 import type {
@@ -84,6 +85,8 @@ export interface Kernel {
   inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
   /** Reads all grants on a key and below it, in the order of keys, page by page. */
   pages(prefix: Key): AsyncGenerator<readonly Grant[], void>;
+  /** Reads all grants on files, of all worktrees and workspaces; hashes of tokens as for `inspect`. */
+  filePages(known?: readonly string[]): AsyncGenerator<readonly Grant[], void>;
   /** Finds everything that is held under these hashes of lease tokens, in the whole store, and has not run out. */
   findHeld(hashes: ReadonlySet<string>): Promise<readonly Presented[]>;
   /** Extends all of these grants, or none; null keeps the length of each. `E_LOCK_NOT_HELD`, `E_LOCK_EXPIRED`. */
@@ -140,6 +143,7 @@ export function createKernel(home: LeaseHome): Kernel {
     },
     inspect: (resource, known) => reader.inspect(resource, known),
     pages: (prefix) => grantPages(reader, prefix),
+    filePages: (known) => grantPages(reader, null, known, PATH_TREE),
     findHeld: (hashes) => findHeld(home, hashes),
     renew: (grants, leaseMs) => locks.renew(grants, leaseMs),
     resume: (grants, tokenHash) => locks.resume(grants, tokenHash, home.party),

@@ -13,6 +13,7 @@ export const AUDIT_EVENTS = [
   "downgraded",
   "resumed",
   "refused",
+  "overlap",
   "recovered",
   "stolen",
   "broken",

@@ -178,6 +178,8 @@ export interface Inspection {
 
 export interface ListPage {
   readonly prefix: Key | null;
+  /** Only trees whose names begin with this text; other trees are not looked at. Not beside a prefix. */
+  readonly stem?: string;
   readonly after: { readonly resource: Key; readonly lockId: string } | null;
   readonly limit: number;
   /** As for `inspect`. */

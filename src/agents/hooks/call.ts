@@ -16,6 +16,8 @@ export type Moment = "start" | "before" | "after" | "turn-end" | "agent-end" | "
 
 export interface HookCall {
   readonly moment: Moment;
+  /** As the client calls it. */
+  readonly event: string;
   /** Whose dialect it really is: a client may run the hooks of another. */
   readonly client: AgentClient;
   /** The client's name for the run; null when it gives none. */
@@ -63,4 +65,6 @@ export interface Dialect {
   /** Throws when the input cannot be understood: then it is refused. */
   read(input: unknown): HookCall;
   answer(moment: Moment, refusal: Refusal): Answer;
+  /** Returns what shows a remark to the agent at this event and refuses nothing; null where the tool has no way for that. */
+  tell(event: string, remark: string): Answer | null;
 }

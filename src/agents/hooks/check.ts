@@ -10,7 +10,7 @@ import { appendFileSync } from "node:fs";
 import { openIn } from "../../client/open-holdfast.js";
 import { assertMayBeMade, tokenFolderOf } from "../../client/workspace/find-workspace.js";
 import { makeHome } from "../../client/workspace/make-workspace.js";
-import { forgetRun, noteElsewhere, readRun, sweepRuns } from "../../client/workspace/registered-runs.js";
+import { forgetRun, noteElsewhere, noteTold, readRun, sweepRuns } from "../../client/workspace/registered-runs.js";
 import { isWorkspace } from "../../client/workspace/search.js";
 import { findWorkspace, type Workspace } from "../../features/configuration.js";
 import { createSystemClock } from "../../platform/clock.js";
@@ -47,8 +47,9 @@ export async function checkHook(options: CheckOptions): Promise<Checked> {
   try {
     const call = dialect.read(parsed(options.input));
     moment = call.moment;
-    const notes = await obey(call, options);
-    const answer = dialect.answer(moment, null);
+    const { notes, remarks } = await obey(call, options);
+    const told = remarks.length === 0 ? null : dialect.tell(call.event, remarks.join("\n"));
+    const answer = told ?? dialect.answer(moment, null);
     const stderr = notes.map((note) => `holdfast: ${note}\n`).join("") + answer.stderr;
     return { ...answer, stderr, moment, refusal: null };
   } catch (error) {
@@ -73,8 +74,7 @@ interface Step {
   readonly demand: Demand | null;
 }
 
-/** Returns what is to be said on standard error. */
-async function obey(call: HookCall, options: CheckOptions): Promise<readonly string[]> {
+async function obey(call: HookCall, options: CheckOptions): Promise<Said> {
   const { env } = options;
   const id = runIdOf(call);
   const own = workspaceOf(call, id, options);
@@ -82,7 +82,7 @@ async function obey(call: HookCall, options: CheckOptions): Promise<readonly str
   if (call.moment === "start") {
     const { owner, around } = registered(call, id, root, env);
     begin(runOf(call, owner, around).owner, root, env);
-    return [];
+    return { notes: [], remarks: [] };
   }
   const demands = call.moment === "before" ? demandsOf(call, root, options.cwd) : [];
   const demand = demands.find((each) => each.root === root) ?? null;
@@ -92,7 +92,8 @@ async function obey(call: HookCall, options: CheckOptions): Promise<readonly str
     call.moment === "before" ? demands.flatMap((each) => otherStep(each, root, id, env)) : elsewhere(root, id, env);
   const steps = [...(isOwnConcerned ? [{ workspace: own, root, demand }] : []), ...others];
   const notes: string[] = [];
-  await carryOut(steps, { call, options, id, own: root, notes });
+  const remarks: string[] = [];
+  await carryOut(steps, { call, options, id, own: root, notes, remarks });
   if (root !== null && demands.length > 0)
     noteElsewhere(
       root,
@@ -100,22 +101,27 @@ async function obey(call: HookCall, options: CheckOptions): Promise<readonly str
       others.map((each) => each.root),
     );
   if (call.moment === "end") for (const step of steps) forgetRun(step.root, id);
-  return notes;
+  return { notes, remarks };
 }
 
-interface Course {
+/** For standard error, and for the agent. */
+interface Said {
+  readonly notes: string[];
+  readonly remarks: string[];
+}
+
+interface Course extends Said {
   readonly call: HookCall;
   readonly options: CheckOptions;
   readonly id: string;
   /** The root of the agent's own workspace. */
   readonly own: string | null;
-  readonly notes: string[];
 }
 
 /** Does what the call needs in all workspaces, or in none: what one refuses is given back in those before it. */
 async function carryOut([step, ...rest]: readonly Step[], course: Course): Promise<void> {
   if (step === undefined) return;
-  const { call, options, id, notes } = course;
+  const { call, options, id, notes, remarks } = course;
   const { env } = options;
   const { workspace, root } = step;
   if (!workspace.isThere) {
@@ -143,8 +149,14 @@ async function carryOut([step, ...rest]: readonly Step[], course: Course): Promi
     await undo?.();
     throw error;
   }
-  if (call.moment === "before" || call.moment === "after") await locks.renew();
-  else await locks.release();
+  if (call.moment === "before" || call.moment === "after") {
+    await locks.renew();
+    if (DIALECTS[options.client].tell(call.event, "") === null) return;
+    // A remark that cannot be made now is made at a later call.
+    const found = await locks.newOverlaps(readRun(root, id)?.told ?? []).catch(() => null);
+    remarks.push(...(found?.lines ?? []));
+    noteTold(root, id, found?.told ?? []);
+  } else await locks.release();
 }
 
 function isSettled({ record }: Workspace): boolean {

@@ -25,7 +25,7 @@ export async function callTool(
     return await runs.during(runIn(args), tool.purpose, client, async (run, name) => {
       try {
         const answer = await run.during(signal, (both) => tool.call(args, { run, signal: both, progress }));
-        return granted(answer, name, run.holdings.takeLosses());
+        return granted(answer, name, run.holdings.takeLosses(), await run.newOverlaps());
       } catch (error) {
         signal.throwIfAborted();
         return refused(refusalOf(error, canWait(tool)), run.holdings.takeLosses());
@@ -60,11 +60,16 @@ function runIn({ run }: Record<string, unknown>): string | undefined {
   return typeof run === "string" ? run : undefined;
 }
 
-function granted({ data, text }: Answer, run: string | undefined, lost: readonly Loss[]): CallToolResult {
+function granted(
+  { data, text }: Answer,
+  run: string | undefined,
+  lost: readonly Loss[],
+  overlaps: readonly string[],
+): CallToolResult {
   const named = run === undefined ? {} : { run };
   const words = run === undefined ? [] : [`Your run is ${run}: give it as \`run\` in your later calls.`];
   return {
-    content: [{ type: "text", text: [...lossLines(lost), text, ...words].join("\n") }],
+    content: [{ type: "text", text: [...lossLines(lost), text, ...overlaps, ...words].join("\n") }],
     structuredContent: { ok: true, ...data, ...named, ...lossesIn(lost) },
   };
 }

@@ -78,6 +78,7 @@ export function registerRun(seen: SeenRun): Registration {
     ...found,
     around: around.map((each) => each.id),
     elsewhere: before?.elsewhere ?? [],
+    told: before?.told ?? [],
   });
   if (before !== null && JSON.stringify(before) === JSON.stringify(run)) noteSeen(root, id, now);
   else keep(root, run);

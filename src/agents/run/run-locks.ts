@@ -46,6 +46,7 @@ import { remainingMs } from "../../lock/time.js";
 import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isServerOf } from "../hooks/own-server.js";
 import { FILES, giveBack } from "./lending.js";
+import { findNewOverlaps, type NewOverlaps } from "./new-overlaps.js";
 import { isSubAgent, type Run } from "./run.js";
 import { unlessChanged } from "./wait-unless-changed.js";
 
@@ -168,7 +169,16 @@ export class RunLocks {
     }
   }
 
-  /** Gives everything back but deliverable folders, whose locks end by themselves; the main run also what its sub-agents have, first. Returns how many. */
+  /** Returns the overlaps of what it holds that are not among `told`, and puts them on record. */
+  async newOverlaps(told: readonly string[]): Promise<NewOverlaps> {
+    const hashes = this.#ownTokens().map((each) => hashLeaseToken(each.lease_token));
+    return findNewOverlaps(this.#kernel, { owner: this.#place.run.owner, hashes }, told);
+  }
+
+  /**
+   * Gives everything back but deliverable folders, whose locks end by themselves; the main run gives back what its sub-agents
+   * have first. Returns how many.
+   */
   async release(): Promise<number> {
     const { folder, run } = this.#place;
     const all = isSubAgent(run)

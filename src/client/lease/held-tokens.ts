@@ -4,6 +4,7 @@
  */
 
 import { HoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Grant } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
@@ -40,14 +41,15 @@ export async function findHeld({ store, clock }: Home, hashes: ReadonlySet<strin
   return found;
 }
 
-/** Reads all grants on a key and below it, or in the whole store, page by page. */
+/** Reads all grants on a key and below it, or in the whole store, page by page. `stem`: as in `ListPage`. */
 export async function* grantPages(
   reader: Pick<Reader, "list">,
   prefix: Key | null,
   known: readonly string[] = [],
+  stem?: string,
 ): AsyncGenerator<readonly Grant[], void> {
   for (let after: ListPage["after"] = null; ; ) {
-    const page = await reader.list({ prefix, after, limit: PAGE, known });
+    const page = await reader.list({ prefix, after, limit: PAGE, known, ...given({ stem }) });
     yield page;
     const last = page.at(-1);
     if (page.length < PAGE || last === undefined) return;

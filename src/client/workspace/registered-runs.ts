@@ -52,10 +52,13 @@ export interface RegisteredRun {
   readonly around: readonly string[];
   /** Roots of other workspaces in which the run acquired something. */
   readonly elsewhere: readonly string[];
+  /** Overlaps that the run was told of: its key, the other key and the other owner, the newest last. */
+  readonly told: readonly string[];
 }
 
 const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
 const LIVES_WITHOUT_PROCESS_MS = 24 * 3_600_000;
+const MOST_TOLD = 1_000;
 const NOTED_EVERY_MS = 60_000;
 const RECORD = /^run-[0-9a-f]{16}\.json$/;
 const OF_RUNS = /^run-[0-9a-f]{16}\.json/;
@@ -121,6 +124,15 @@ export function noteElsewhere(root: string, id: string, others: readonly string[
   writeRun(root, { ...run, elsewhere: [...new Set([...run.elsewhere, ...others])] });
 }
 
+/** Notes what the run was told of, so that it is told once. A record that cannot be written is no reason to fail. */
+export function noteTold(root: string, id: string, told: readonly string[]): void {
+  const run = told.length === 0 ? null : readRun(root, id);
+  if (run === null) return;
+  try {
+    writeRun(root, { ...run, told: [...run.told, ...told].slice(-MOST_TOLD) });
+  } catch {}
+}
+
 export function forgetRun(root: string, id: string): void {
   removeQuietly(join(runFolder(root), fileOf(id)));
 }
@@ -142,9 +154,8 @@ function ageOf(path: string): number {
 function readRecord(path: string): RegisteredRun | null {
   const found = readOwnFile(path);
   if (!isObject(found)) return null;
-  const { schema_version, id, owner, around, elsewhere } = found as Partial<RegisteredRun>;
-  const isRun =
-    typeof id === "string" && typeof owner === "string" && Array.isArray(around) && Array.isArray(elsewhere);
+  const { schema_version, id, owner, around, elsewhere, told } = found as Partial<RegisteredRun>;
+  const isRun = typeof id === "string" && typeof owner === "string" && [around, elsewhere, told].every(Array.isArray);
   return schema_version === RUN_SCHEMA && isRun ? (found as RegisteredRun) : null;
 }
 

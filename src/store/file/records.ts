@@ -3,7 +3,7 @@
  * that a crash left decided or pending are shown as done: the next holder of the guard will finish them.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { ifThere } from "../../files/if-there.js";
 import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
@@ -14,6 +14,7 @@ import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { placesIn } from "../local/first-tickets.js";
 import { AuditFile } from "./audit/audit-file.js";
+import { encodeSegment } from "./encoding.js";
 import { type Layout, treeFolder, treeFolders } from "./layout.js";
 import { ManifestFiles } from "./publish/manifest-files.js";
 import { Decisions } from "./tree/decisions.js";
@@ -48,13 +49,16 @@ export function createFileRecords(layout: Layout): LedgerRecords {
     }
   };
 
-  const trees = (): TreeRecord[] => treeFolders(layout).flatMap((folder) => recordIn(folder) ?? []);
+  const trees = (stem = ""): TreeRecord[] =>
+    treeFolders(layout)
+      .filter((folder) => basename(folder).startsWith(encodeSegment(stem)))
+      .flatMap((folder) => recordIn(folder) ?? []);
 
   return {
     near: (key) => ({ ...around(key), line: lineOf(ticketsAt(key, lineFileOf(treeOf(key)))) }),
     lastFence: (tree) => recordOf(tree)?.fence ?? 0,
     list: (page) =>
-      listPage(page, page.prefix === null ? trees().map((record) => record.tree) : [treeOf(page.prefix)], around),
+      listPage(page, page.prefix === null ? trees(page.stem).map(({ tree }) => tree) : [treeOf(page.prefix)], around),
     waiting: (limit) =>
       placesIn(
         trees().flatMap(({ tree, waiting }) => (waiting ? [tree] : [])),

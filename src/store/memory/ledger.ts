@@ -147,9 +147,9 @@ function ticketTrees(ticket: Ticket): Set<Key> {
 }
 
 /** A page of grants in the order of keys, then ids. */
-function pageOf(grants: readonly Grant[], { prefix, after, limit }: ListPage): Grant[] {
+function pageOf(grants: readonly Grant[], { prefix, stem = "", after, limit }: ListPage): Grant[] {
   return grants
-    .filter((grant) => prefix === null || isWithin(grant.resource, prefix))
+    .filter(({ resource }) => (prefix === null ? resource.startsWith(stem) : isWithin(resource, prefix)))
     .filter((grant) => after === null || byPlace(grant, after) > 0)
     .sort(byPlace)
     .slice(0, limit);

@@ -34,7 +34,7 @@ export function createReader(connection: Connection, store: string, settings: Se
         settings,
       };
     },
-    async list({ prefix, after, limit, known = [] }) {
+    async list({ prefix, stem = null, after, limit, known = [] }) {
       const told = await connection.ask<TellsTime & { readonly grants: readonly ToldGrant[] }>(() =>
         call("list", {
           prefix,
@@ -43,6 +43,7 @@ export function createReader(connection: Connection, store: string, settings: Se
           page: limit,
           tokens: known,
           store,
+          ...(stem === null ? {} : { stem }),
         }),
       );
       return readGrants(told, clock);

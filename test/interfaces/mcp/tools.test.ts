@@ -50,6 +50,18 @@ describe("MCP-1: locks", () => {
     expect(data.error.next[0]).toContain("wait_s 50");
   });
 
+  it("on one path in two worktrees are granted, and both are told once", async () => {
+    expect((await one.call("lock_acquire", { paths: ["a.ts"] })).text).not.toContain("overlap");
+    const second = await two.call("lock_acquire", { keys: ["path@feat/a.ts"] });
+    expect([second.data.ok, second.text]).toEqual([
+      true,
+      expect.stringMatching(/holds a\.ts in path, and you hold a\.ts/),
+    ]);
+    expect((await one.call("lock_list")).text).toMatch(/overlap: .* holds a\.ts in path@feat/);
+    expect((await one.call("lock_list")).text).not.toContain("overlap:");
+    expect((await two.call("lock_list")).text).not.toContain("overlap:");
+  });
+
   it("that are asked for again are told as held before, and released once", async () => {
     await one.data("lock_acquire", { paths: ["a.ts"] });
     expect((await one.data("lock_acquire", { paths: ["a.ts", "b.ts"] })).already).toEqual(["path/a.ts"]);

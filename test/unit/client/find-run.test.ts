@@ -42,6 +42,7 @@ function run(id: string, more: Partial<RegisteredRun> = {}): RegisteredRun {
     inherited_token: null,
     around: [],
     elsewhere: [],
+    told: [],
     ...more,
   });
 }

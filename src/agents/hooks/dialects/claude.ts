@@ -4,7 +4,7 @@
  * that the agent tool's own permissions stand.
  */
 import type { Answer, Dialect, HookCall, Moment, Refusal } from "../call.js";
-import { callOf, type EventNames } from "./nested.js";
+import { callOf, type EventNames, tellAt } from "./nested.js";
 
 const EVENTS: EventNames = {
   PreToolUse: "before",
@@ -20,6 +20,8 @@ const EVENTS: EventNames = {
 export const claude: Dialect = {
   read: (input): HookCall => callOf("claude", input, EVENTS),
   answer: exitTwo,
+  // The hook after a tool runs in the background: its output comes a turn late.
+  tell: tellAt("PreToolUse", "UserPromptSubmit"),
 };
 
 /** Shared by the clients that take exit code 2 for a no. */

@@ -4,7 +4,7 @@
  */
 import type { Dialect, HookCall } from "../call.js";
 import { exitTwo } from "./claude.js";
-import { callOf, type EventNames } from "./nested.js";
+import { callOf, type EventNames, tellAt } from "./nested.js";
 
 const EVENTS: EventNames = {
   PreToolUse: "before",
@@ -19,4 +19,5 @@ const EVENTS: EventNames = {
 export const codex: Dialect = {
   read: (input): HookCall => callOf("codex", input, EVENTS),
   answer: exitTwo,
+  tell: tellAt("PreToolUse", "PostToolUse", "UserPromptSubmit"),
 };

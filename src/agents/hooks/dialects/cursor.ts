@@ -29,7 +29,17 @@ export const cursor: Dialect = {
     if (command === null) throw notUnderstood("a shell command came without its text");
     const cwd = textAt(fields, "cwd");
     const call = callOf("cursor", { ...fields, hook_event_name: "sessionStart" }, EVENTS);
-    return { ...call, moment: "before", intent: shellIntent(command, cwd ?? process.cwd()) };
+    return {
+      ...call,
+      moment: "before",
+      event: "beforeShellExecution",
+      intent: shellIntent(command, cwd ?? process.cwd()),
+    };
+  },
+
+  tell(event: string, remark: string): Answer | null {
+    if (event !== "postToolUse") return null;
+    return { stdout: `${JSON.stringify({ additional_context: remark })}\n`, stderr: "", exit: 0 };
   },
 
   answer(moment: Moment, refusal: Refusal): Answer {

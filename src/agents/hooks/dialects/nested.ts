@@ -2,11 +2,20 @@
  * Reads the fields that the dialects have in common: the name of the event, the name and the arguments of the tool, the
  * ids of the run.
  */
-import { type AgentClient, type HookCall, type Moment, NO_INTENT } from "../call.js";
+import { type AgentClient, type Dialect, type HookCall, type Moment, NO_INTENT } from "../call.js";
 import { asFields, notUnderstood, textAt } from "../fields.js";
 import { toolIntent } from "../tool-intent.js";
 
 export type EventNames = Readonly<Record<string, Moment>>;
+
+/** Returns the answer of the clients that take context for the agent as JSON, at these events. */
+export function tellAt(...events: readonly string[]): Dialect["tell"] {
+  return (event, remark) => {
+    if (!events.includes(event)) return null;
+    const output = { hookSpecificOutput: { hookEventName: event, additionalContext: remark } };
+    return { stdout: `${JSON.stringify(output)}\n`, stderr: "", exit: 0 };
+  };
+}
 
 /** Throws for an event nobody knows, and for one before a tool that does not say which. */
 export function callOf(client: AgentClient, input: unknown, events: EventNames): HookCall {
@@ -17,6 +26,7 @@ export function callOf(client: AgentClient, input: unknown, events: EventNames):
   const cwd = textAt(fields, "cwd");
   return {
     moment,
+    event,
     client: textAt(fields, "cursor_version") === null ? client : "cursor",
     session: textAt(fields, "conversation_id", "session_id"),
     agent: textAt(fields, "agent_id", "subagent_id"),

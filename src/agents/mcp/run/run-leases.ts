@@ -13,6 +13,7 @@ import type { DetachedLease } from "../../../client/lease/detached-lease.js";
 import type { Lease } from "../../../client/lease/lease.js";
 import { isLoss } from "../../../client/lease/loss.js";
 import type { LastingRecord } from "../../../client/reading/lock-status.js";
+import { hashLeaseToken } from "../../../lock/lease-token.js";
 
 /** What was taken together, under one token. */
 interface Holding {
@@ -102,6 +103,11 @@ export class Holdings {
   /** The board has released it. */
   forgetClaim(issue: string): void {
     this.#all = this.#all.filter((each) => each.issue !== issue);
+  }
+
+  /** The hashes of the tokens of what it holds. */
+  get tokenHashes(): readonly string[] {
+    return this.#all.map(({ token }) => hashLeaseToken(token));
   }
 
   /** What a request presents, so that what is held already nests and nobody waits in the wrong order. */

@@ -13,6 +13,8 @@ import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
 import { type Board, openBoard } from "../../../features/board/board.js";
 import type { Workspace } from "../../../features/configuration.js";
 import { Policies } from "../../../features/policy/perform.js";
+import { isFileKey } from "../../../lock/reserved-kinds.js";
+import { findNewOverlaps } from "../../run/new-overlaps.js";
 import { Holdings } from "./run-leases.js";
 
 export class Run {
@@ -28,6 +30,8 @@ export class Run {
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   #board: Board | undefined;
+  /** Overlaps that the agent was told of. */
+  readonly #told: string[] = [];
   #lastCallMs: number;
 
   constructor(handle: string, workspace: Workspace, env: NodeJS.ProcessEnv, holdfast: Holdfast) {
@@ -73,6 +77,15 @@ export class Run {
   /** The tokens with which the hook of the same agent holds these keys: the run borrows them. */
   async tokensOfHook(keys: readonly string[]): Promise<readonly string[]> {
     return (await borrowFromHook(this.holdfast, this.#workspace, this.#env, keys)).presenting;
+  }
+
+  /** Returns the overlaps that the agent was not told of, in words. One that cannot be looked up comes with a later call. */
+  async newOverlaps(): Promise<readonly string[]> {
+    if (!this.holdings.locks.some(({ resource }) => isFileKey(resource))) return [];
+    const holder = { owner: this.holdfast.owner, hashes: this.holdings.tokenHashes };
+    const found = await findNewOverlaps(kernelOf(this.holdfast), holder, this.#told).catch(() => null);
+    this.#told.push(...(found?.told ?? []));
+    return found?.lines ?? [];
   }
 
   /** True when it holds nothing and has not been heard of for so long. */

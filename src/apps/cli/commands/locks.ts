@@ -219,6 +219,21 @@ export const LOCKS: readonly Command[] = [
     },
   }),
   command({
+    name: "overlaps",
+    group: "locks",
+    summary: "list files that are held in several worktrees or workspaces at once",
+    about: [
+      "Files of equal path in two worktrees of a repository, or in two workspaces of one store, are different files with locks of their own. Nothing is refused; the changes meet when the branches are merged. Agents are told of it by their hooks and by the MCP server, once.",
+    ],
+    args: {},
+    flags: {},
+    examples: [["holdfast overlaps --json", "for a program"]],
+    async run(context) {
+      const { listOverlaps } = await import("../locks/list-overlaps.js");
+      return listOverlaps(context);
+    },
+  }),
+  command({
     name: "lock wait",
     group: "locks",
     summary: "wait until a lock could be taken, without taking it",

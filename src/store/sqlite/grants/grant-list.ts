@@ -40,14 +40,17 @@ export class GrantList {
       `${select} instr(resource, '/') AND resource >= ? AND resource < ? AND (resource, lock_id) > (?, ?)
        ORDER BY resource, lock_id LIMIT ?`,
     );
-    this.#selectTrees = database.prepare("SELECT tree, held FROM trees WHERE tree > ? ORDER BY tree LIMIT ?");
+    this.#selectTrees = database.prepare(
+      "SELECT tree, held FROM trees WHERE tree > ? AND tree < ? ORDER BY tree LIMIT ?",
+    );
   }
 
   /** What cannot be read is passed over. */
-  page({ prefix, after, limit }: ListPage): Grant[] {
+  page({ prefix, stem = "", after, limit }: ListPage): Grant[] {
     const found: Grant[] = [];
-    for (let behind: Place = after ?? { resource: "", lockId: "" }; found.length < limit; ) {
-      const rows = [...this.#tops(prefix, behind, limit), ...this.#below(prefix, behind, limit)]
+    const end = stem + BEHIND_ALL_KEYS;
+    for (let behind: Place = after ?? { resource: stem, lockId: "" }; found.length < limit; ) {
+      const rows = [...this.#tops(prefix, behind, end, limit), ...this.#below(prefix, behind, end, limit)]
         .sort(byPlace)
         .slice(0, limit - found.length);
       for (const row of rows) this.#decode(row, found);
@@ -58,11 +61,11 @@ export class GrantList {
     return found;
   }
 
-  #tops(prefix: Key | null, behind: Place, limit: number): Row[] {
+  #tops(prefix: Key | null, behind: Place, end: string, limit: number): Row[] {
     if (prefix !== null) return this.#topsOf([prefix], behind, limit);
     const found = this.#topsOf([behind.resource], behind, limit);
     for (let tree = behind.resource; found.length < limit; ) {
-      const trees = this.#selectTrees.all(tree, TREES_AT_ONCE);
+      const trees = this.#selectTrees.all(tree, end, TREES_AT_ONCE);
       const held = trees.flatMap(([name, count]) => (count === 0 ? [] : [name as string]));
       found.push(...this.#topsOf(held, behind, limit));
       const last = trees.at(-1);
@@ -82,8 +85,8 @@ export class GrantList {
     return wanted.length === 0 ? [] : this.#selectTops.all(JSON.stringify(wanted), limit);
   }
 
-  #below(prefix: Key | null, { resource, lockId }: Place, limit: number): Row[] {
-    if (prefix === null) return this.#selectBelow.all(resource, BEHIND_ALL_KEYS, resource, lockId, limit);
+  #below(prefix: Key | null, { resource, lockId }: Place, end: string, limit: number): Row[] {
+    if (prefix === null) return this.#selectBelow.all(resource, end, resource, lockId, limit);
     // A blank sorts before every character of a key: the first range holds the prefix itself and nothing else.
     const at = this.#selectBelow.all(prefix, `${prefix} `, resource, lockId, limit);
     return at.concat(this.#selectBelow.all(`${prefix}/`, `${prefix}0`, resource, lockId, limit));

@@ -29,12 +29,12 @@ $$ select json_build_object('ticket_id', t.ticket_id, 'number', t.number, 'owner
 -- In the order of keys; `after_…` goes on behind the last record of an earlier page.
 create or replace function holdfast.list(
   prefix text default null, after_resource text default null, after_lock_id text default null,
-  page integer default 1000, tokens text[] default '{}', store uuid default null
+  page integer default 1000, tokens text[] default '{}', store uuid default null, stem text default ''
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp as $$
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);
-  first text := coalesce(prefix, '');
+  first text := coalesce(prefix, stem);
   found_grants holdfast.grants[];
 begin
   if prefix is not null then perform holdfast.check_key(prefix, 'prefix'); end if;
@@ -42,7 +42,7 @@ begin
   found_grants := array(
     select g from holdfast.grants g
     where (g.resource, g.lock_id) > (coalesce(after_resource, first), coalesce(after_lock_id, ''))
-      and g.resource >= first and (prefix is null or (g.resource < prefix || '0' and holdfast.within(g.resource, prefix)))
+      and g.resource >= first and g.resource < stem || chr(127) and (prefix is null or (g.resource < prefix || '0' and holdfast.within(g.resource, prefix)))
       and g.schema_version = 1
     order by g.resource, g.lock_id limit page);
   return json_build_object('now', holdfast.now_ms(), 'grants', holdfast.grants_json(found_grants, holdfast.seals(tokens)));

@@ -11,6 +11,7 @@ import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { isFolderLock } from "../../client/deliverable/folder-locks.js";
 import { isAroundRoot, pathKey, pathKeyInside, workspaceOfFile, worktreeKeysBelow } from "../../client/path-key.js";
 import { CONFIG_FILE } from "../../client/workspace/config.js";
 import { repositoryAround } from "../../client/workspace/repository.js";
@@ -99,6 +100,8 @@ function addFile(wanted: Wanted, path: string): void {
   if (found === null) return;
   const { root, key } = found;
   if (isOurs(key)) throw notForAgents(`writing ${key.slice(treeOf(key).length + 1)}`);
+  // mutant: hook-folder-lock: if (isFolderLock(path)) throw → if (path === "") throw
+  if (isFolderLock(path)) throw notForAgents(`writing ${path}, the lock of a deliverable folder,`);
   // mutant: hook-carriers: if (carriesHooks(root, path)) throw → if (path === "") throw
   if (carriesHooks(root, path)) throw notForAgents(`writing ${path}, which holds the hooks,`);
   wanted.addKey(root, key);

@@ -97,6 +97,19 @@ describe("an agent in a linked worktree", () => {
   });
 });
 
+describe("an agent that writes the lock of a deliverable folder", () => {
+  // kills: hook-folder-lock
+  it("is refused, and one that writes the lock file of another program is not", () => {
+    mkdirSync(join(repository, "DEL-1"));
+    expect(write("main", repository, join(repository, "DEL-1", "_LOCK.json"))).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining("the lock of a deliverable folder"),
+    });
+    writeFileSync(join(repository, "DEL-1", "_LOCK.json"), '{"locked_by":"another program"}');
+    expect(write("main", repository, join(repository, "DEL-1", "_LOCK.json")).exit).toBe(0);
+  });
+});
+
 describe("an agent that writes a file of another workspace", () => {
   it("is checked there, and its locks there end with its session", async () => {
     const other = newRepository("other");

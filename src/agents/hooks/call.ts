@@ -47,6 +47,15 @@ export interface Intent {
 export interface WholeTree {
   readonly command: string;
   readonly folder: string | null;
+  /** What it does with files that git does not track; null where it leaves them alone. */
+  readonly sweeps: Sweep | null;
+}
+
+export interface Sweep {
+  /** Also those that git ignores. */
+  readonly isOfIgnored: boolean;
+  /** Only below these folders; none: below the folder that it runs in. Null where that cannot be told. */
+  readonly below: readonly string[] | null;
 }
 
 export const NO_INTENT: Intent = { files: [], somewhereIn: [], removed: [], wholeTrees: [], notForAgents: null };

@@ -18,6 +18,7 @@ import { repositoryAround } from "../../client/workspace/repository.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import type { HookCall } from "./call.js";
 import { carriesHooks } from "./hook-carriers.js";
+import { assertSparesHome } from "./swept-home.js";
 
 export interface Demand {
   /** The workspace. */
@@ -36,7 +37,11 @@ export function demandsOf({ intent, cwd }: HookCall, root: string | null, starte
   for (const path of intent.files.map(at)) addFile(wanted, path);
   for (const path of intent.removed.map(at)) addRemoved(wanted, path);
   for (const path of intent.somewhereIn.map(at)) wanted.addAround(path);
-  for (const { folder: runsIn } of intent.wholeTrees) wanted.addTree(runsIn === null ? folder : at(runsIn));
+  for (const { command, folder: runsIn, sweeps } of intent.wholeTrees) {
+    const from = runsIn === null ? folder : at(runsIn);
+    if (sweeps !== null) assertSparesHome(command, from, sweeps, root);
+    wanted.addTree(from);
+  }
   return wanted.demands();
 }
 

@@ -134,3 +134,16 @@ describe("holdfast overlaps", () => {
     );
   });
 });
+
+describe("lock acquire path/FILE", () => {
+  // kills: worktree-remark
+  it("says in a linked worktree that this is the main worktree's file, and how its own is called", () => {
+    const note = "path/a.txt is the file of the main worktree; in this worktree it is path@feat/a.txt";
+    expect(holdfast(feat, ["lock", "acquire", "path/a.txt", "deploy"])).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(note),
+    });
+    expect(holdfast(feat, ["lock", "acquire", "path@feat/a.txt"]).stderr).not.toContain("main worktree");
+    expect(holdfast(main, ["lock", "acquire", "path/b.txt"]).stderr).not.toContain("main worktree");
+  });
+});

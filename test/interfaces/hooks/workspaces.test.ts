@@ -142,3 +142,51 @@ describe("an agent that writes a file of another workspace", () => {
     expect(existsSync(join(elsewhere, ".holdfast"))).toBe(false);
   });
 });
+
+describe("a command of git that sweeps files away", () => {
+  beforeEach(async () => {
+    await (await openHoldfast({ root: repository, owner: "user:other" })).close();
+  });
+
+  // kills: hook-sweeps-store
+  it("is refused where it reaches the store, and runs where it does not", () => {
+    for (const command of [
+      "git clean -fdx",
+      "git clean -fX",
+      "git stash -a",
+      "git stash push --all",
+      "cd x; git clean -xf $A",
+    ])
+      expect([command, shell("main", repository, command)]).toEqual([
+        command,
+        { exit: 2, stderr: expect.stringContaining("it takes .holdfast/ away, where the locks are") },
+      ]);
+    const harmless = [
+      "git clean -fd",
+      "git stash -u",
+      "git clean -ndx",
+      "git clean -fdx build",
+      "git clean -fdx -e .holdfast",
+    ];
+    for (const command of [...harmless, `git -C ${nested} clean -fdx`])
+      expect([command, shell("main", repository, command)]).toMatchObject([command, { exit: 0 }]);
+  });
+
+  // kills: hook-sweeps-board
+  it("is refused while the board has files that git does not track", () => {
+    const board = join(repository, ".holdfast", "board");
+    mkdirSync(board, { recursive: true });
+    writeFileSync(join(board, "issue.json"), "{}");
+    for (const command of ["git clean -fd", "git stash -u", "git stash push --include-untracked"])
+      expect([command, shell("main", repository, command)]).toEqual([
+        command,
+        { exit: 2, stderr: expect.stringContaining("Commit them first: git add .holdfast/board") },
+      ]);
+    for (const command of ["git stash", "git clean -fd build", "git clean -n"])
+      expect([command, shell("main", repository, command).exit]).toEqual([command, 0]);
+    git(repository, "add", ".holdfast/board");
+    git(repository, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "the board");
+    for (const command of ["git clean -fd", "git stash -u"])
+      expect([command, shell("main", repository, command).exit]).toEqual([command, 0]);
+  });
+});

@@ -1,4 +1,6 @@
 /** Finds the files that a git command writes: those it names, or the whole working tree. */
+import { HOME } from "../../../base/home-folder.js";
+import { valuesOf } from "./options.js";
 import { below, type Word } from "./words.js";
 
 /** Options of git itself that take the next word. */
@@ -76,6 +78,30 @@ export function isOverTheWholeTree(texts: readonly string[]): boolean {
     default:
       return false;
   }
+}
+
+/**
+ * Returns what `git clean` and `git stash` do with files that git does not track. Null where they leave them alone, and for
+ * every other command.
+ */
+export function sweptByGit(
+  words: readonly Word[],
+): { readonly isOfIgnored: boolean; readonly named: readonly Word[] } | null {
+  const { verb, behind } = subcommand(words.map(({ text }) => text));
+  const rest = words.slice(behind);
+  const end = rest.findIndex(({ text }) => text === "--");
+  const options = (end < 0 ? rest : rest.slice(0, end)).map(({ text }) => text);
+  const has = (letters: string, ...names: readonly string[]): boolean =>
+    options.some((text) => names.includes(text) || new RegExp(`^-[a-zA-Z]*[${letters}]`).test(text));
+  const isOfIgnored = verb === "clean" ? has("xX") : has("a", "--all");
+  if (verb === "clean") {
+    const spared = valuesOf(rest, "e", "exclude").map(({ text }) => text);
+    const isHomeSpared = !has("X") && spared.some((text) => text.replace(/^\/|\/$/g, "") === HOME);
+    const named = rest.filter(({ text }) => !text.startsWith("-") && !spared.includes(text));
+    return isHomeSpared ? null : { isOfIgnored, named };
+  }
+  if (verb !== "stash" || !(isOfIgnored || has("u", "--include-untracked"))) return null;
+  return { isOfIgnored, named: end < 0 ? [] : rest.slice(end + 1) };
 }
 
 function isNewBranch(rest: readonly string[]): boolean {

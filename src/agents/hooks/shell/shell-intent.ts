@@ -6,9 +6,9 @@
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import type { Intent, WholeTree } from "../call.js";
+import type { Intent, Sweep, WholeTree } from "../call.js";
 import { takenAwayBy, writtenBy } from "./file-commands.js";
-import { foldersOfGit, hasTreeApart, isOverTheWholeTree } from "./git-commands.js";
+import { foldersOfGit, hasTreeApart, isOverTheWholeTree, sweptByGit } from "./git-commands.js";
 import { isForPeople } from "./holdfast-commands.js";
 import { withoutPrefixes } from "./prefixes.js";
 import { takenAwayWhole, writtenBelow } from "./tree-commands.js";
@@ -61,11 +61,19 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
     const texts = operands.map(({ text }) => text);
     if (name === "git" && isOverTheWholeTree(texts)) {
       const leads = hasTreeApart(operands) ? null : foldersOfGit(operands).reduce(movedTo, folder);
-      wholeTrees.push({ command: `git ${texts.join(" ")}`, folder: leads });
+      wholeTrees.push({ command: `git ${texts.join(" ")}`, folder: leads, sweeps: sweepOf(operands, leads) });
     }
     if (isForPeople(name, texts)) notForAgents ??= words.map(({ text }) => text).join(" ");
   }
   return { files: [...files], somewhereIn: [...somewhereIn], removed: [...removed], wholeTrees, notForAgents };
+}
+
+function sweepOf(operands: readonly Word[], folder: string | null): Sweep | null {
+  const swept = sweptByGit(operands);
+  if (swept === null) return null;
+  const named = swept.named.map((word) => filesOf(word, folder).paths);
+  const isUnclear = named.some((paths) => paths.length === 0);
+  return { isOfIgnored: swept.isOfIgnored, below: isUnclear ? null : named.flat() };
 }
 
 function innerLine(name: string, operands: readonly Word[]): string | null {

@@ -7,11 +7,13 @@ import { resolve } from "node:path";
 import { given } from "../../../base/given.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import type { AcquireOptions } from "../../../client/options.js";
-import { pathKey } from "../../../client/path-key.js";
+import { pathKey, pathKeyInside } from "../../../client/path-key.js";
 import { acquireDetached, tokensAround } from "../../../client/workspace/detached-grants.js";
 import { isLentKey } from "../../../client/workspace/lent-key.js";
 import { borrowFromHook } from "../../../client/workspace/run-tokens.js";
+import { treeOf } from "../../../lock/key.js";
 import type { Mode } from "../../../lock/mode.js";
+import { PATH_TREE } from "../../../lock/reserved-kinds.js";
 import type { BaseContext, ContextWith, Outcome } from "../command.js";
 import { tellingLater } from "../output/delayed-message.js";
 import { count } from "../output/text.js";
@@ -66,7 +68,7 @@ async function take(
   const named = lease.grants.filter(({ resource }) => !isLentKey(resource));
   const grants = named.map((grant) => ({ ...grant, lease_token: lease.token }));
   const outcome = grantsOutcome(how === "steal" ? "taken over" : "acquired", grants);
-  return { ...outcome, notes: keys.flatMap((key) => remarkOn(context, key)) };
+  return { ...outcome, notes: keys.flatMap((key) => [...remarkOn(context, key), ...remarkOnWorktree(context, key)]) };
 }
 
 /** Who types the name of a file means the lock of that file, which is the one that agents' hooks look at. */
@@ -80,6 +82,18 @@ function remarkOn(context: BaseContext, key: string): readonly string[] {
   } catch {
     return []; // Most keys are none, or none of the workspace.
   }
+}
+
+/** In a linked worktree `path/FILE` is easily typed for the file that lies there. */
+function remarkOnWorktree(context: BaseContext, key: string): readonly string[] {
+  const { root, worktree } = context.workspace();
+  if (root === null || worktree === null || !key.startsWith(`${PATH_TREE}/`)) return [];
+  const here = pathKeyInside(root, context.cwd);
+  // mutant: worktree-remark: if (here === null || treeOf(here) === PATH_TREE) return []; → if (here !== key) return [];
+  if (here === null || treeOf(here) === PATH_TREE) return [];
+  return [
+    `${key} is the file of the main worktree; in this worktree it is ${treeOf(here)}${key.slice(PATH_TREE.length)}`,
+  ];
 }
 
 function requestOf({ flags, signal }: ContextWith<RequestFlags>): AcquireOptions {

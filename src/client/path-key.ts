@@ -93,6 +93,28 @@ export function assertKeyOfFile(root: string, key: Key): void {
   });
 }
 
+/**
+ * Returns the tree of a file key whose linked worktree is gone: git has forgotten it, or its folder is not there. Null where
+ * it is there, and where that cannot be told: for a worktree in a worktree, and for files of another workspace.
+ */
+export function goneWorktreeOf(root: string, key: string): string | null {
+  const [tree = "", ...segments] = key.split("/");
+  const record = recentRecord(root);
+  const scopes = tree.split("@").slice(1);
+  if (record?.store.isFirst === false && scopes.pop() !== record.id) return null;
+  const [name, ...more] = scopes;
+  if (!isFileKey(tree) || name === undefined || more.length > 0) return null;
+  const commonDir = repositoryAround(folderAt([root, ...segments.map(decodeSegment)].join(sep)))?.commonDir;
+  if (commonDir === undefined || commonDir === null) return null;
+  const found = linkedWorktreesOf(commonDir).find((each) => scopeOf(each.name) === name);
+  // mutant: gone-worktree-folder: if (found !== undefined) return lookUp(found.top) === null ? tree : null; → if (found !== undefined) return null;
+  if (found !== undefined) return lookUp(found.top) === null ? tree : null;
+  return WORKSPACE_ID.test(name) ? null : tree;
+}
+
+/** A further workspace of the store is named by its id, which no repository here knows. */
+const WORKSPACE_ID = /^[0-9a-f]{10}$/;
+
 const assertions = createShortMemory<null>();
 
 /** A file that a key names, and the folder up to which its tree reaches: the root, or the top of a linked worktree. */
@@ -139,7 +161,11 @@ function treeOfFiles(root: string, worktrees: readonly LinkedWorktree[]): string
   const record = recentRecord(root);
   const names = worktrees.map(({ name }) => name);
   const scopes = record === null || record.store.isFirst !== false ? names : [...names, record.id];
-  return [PATH_TREE, ...scopes.map((name) => encodeSegment(textOf(name)).replaceAll("@", "%40"))].join("@");
+  return [PATH_TREE, ...scopes.map(scopeOf)].join("@");
+}
+
+function scopeOf(name: string): string {
+  return encodeSegment(textOf(name)).replaceAll("@", "%40");
 }
 
 /** Returns the innermost workspace that lies between the root and a folder, the root left out. */

@@ -3,7 +3,6 @@
  * `git clean -f` and `git stash -u` while the board has files that git does not track. The store is listed in
  * `info/exclude`, so commands that leave ignored files alone leave it alone.
  */
-import { spawnSync } from "node:child_process";
 import { relative, sep } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
@@ -56,7 +55,9 @@ function assertSpares(root: string, command: string, { folder, top, sweep: { isO
 /** Git alone knows what it tracks. Where it does not answer, all counts as untracked. */
 function untrackedIn(root: string): number {
   const args = ["ls-files", "--others", "--exclude-standard", "-z", "--", BOARD];
-  const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  // Loaded here, because few hooks get this far.
+  const git = process.getBuiltinModule("node:child_process");
+  const { status, stdout } = git.spawnSync("git", args, { cwd: root, encoding: "utf8" });
   return status === 0 ? stdout.split("\0").filter(Boolean).length : 1;
 }
 

@@ -147,3 +147,25 @@ describe("lock acquire path/FILE", () => {
     expect(holdfast(main, ["lock", "acquire", "path/b.txt"]).stderr).not.toContain("main worktree");
   });
 });
+
+describe("the locks of a worktree that is gone", () => {
+  // kills: gone-worktree-folder
+  it("are named by lock list and lock status, whether git removed it or only its folder was deleted", () => {
+    for (const [session, tree] of [
+      ["first", feat],
+      ["second", late],
+    ] as const)
+      expect(claude(session, tree, "a.txt").includes("agent:claude-first")).toBe(session === "second");
+    expect(holdfast(main, ["lock", "acquire", "path@0123456789/b.txt"]).status).toBe(0);
+    expect(holdfast(main, ["lock", "list"]).stderr).not.toContain("gone");
+    git("worktree", "remove", "--force", feat);
+    rmSync(late, { recursive: true });
+    const listed = holdfast(main, ["lock", "list"]);
+    expect(listed.stdout).toMatch(/path@feat\/a\.txt[\s\S]*path@late\/a\.txt/);
+    for (const name of ["feat", "late"]) {
+      expect(listed.stderr).toContain(`path@${name}: 1 lock of a worktree that is gone`);
+      expect(holdfast(main, ["lock", "status", `path@${name}/a.txt`]).stderr).toContain("of a worktree that is gone");
+    }
+    expect(listed.stderr).not.toContain("path@0123456789");
+  });
+});

@@ -4,6 +4,7 @@ import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { GrantRecord } from "../../../lock/grant.js";
 import type { ContextWith, Outcome } from "../command.js";
+import { goneWorktreeNotes } from "./gone-worktrees.js";
 import { grantTable } from "./grants-text.js";
 
 const DEFAULT_LIMIT = 1_000;
@@ -14,7 +15,8 @@ interface ListFlags {
   readonly after: string | undefined;
 }
 
-export async function listLocks({ flags, openForReading }: ContextWith<ListFlags>): Promise<Outcome> {
+export async function listLocks(context: ContextWith<ListFlags>): Promise<Outcome> {
+  const { flags, openForReading } = context;
   const { prefix, limit = DEFAULT_LIMIT, after: cursor } = flags;
   const holdfast = await openForReading();
   const after = cursor === undefined ? undefined : placeOf(cursor);
@@ -24,7 +26,10 @@ export async function listLocks({ flags, openForReading }: ContextWith<ListFlags
   return {
     data: { grants, next },
     text: (screen) => (grants.length === 0 ? "" : grantTable(grants, screen)),
-    notes: grants.length === 0 ? ["nothing is held"] : next === null ? [] : [`more: the same with --after '${next}'`],
+    notes: [
+      ...goneWorktreeNotes(context, grants),
+      ...(grants.length === 0 ? ["nothing is held"] : next === null ? [] : [`more: the same with --after '${next}'`]),
+    ],
   };
 }
 

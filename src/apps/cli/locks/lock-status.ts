@@ -9,7 +9,10 @@ export async function lookAtLock(context: ContextWith<unknown, { readonly KEY: s
   const key = parseKey(context.args.KEY);
   const holdfast = await context.openForReading();
   const status = holdfast === null ? untouched(context, key) : await holdfast.inspect(key);
-  return { data: status, text: (screen) => statusText(status, screen) };
+  // Most locks are not those of a worktree's files: the module is loaded for these alone.
+  const isOfWorktree = status.grants.some(({ resource }) => resource.includes("@"));
+  const notes = isOfWorktree ? (await import("./gone-worktrees.js")).goneWorktreeNotes(context, status.grants) : [];
+  return { data: status, text: (screen) => statusText(status, screen), notes };
 }
 
 function untouched(context: BaseContext, resource: string): LockStatus {

@@ -29,7 +29,7 @@ import type { Lease } from "./lease/lease.js";
 import type { LeaseHome } from "./lease/lease-context.js";
 import type { HeldInStore } from "./lease/store-watch.js";
 import type { AcquireOptions } from "./options.js";
-import { pathKeyInside } from "./path-key.js";
+import { assertOwnFile, keyToHold } from "./workspace/own-files.js";
 import { withPayloads } from "./workspace/payload-key.js";
 
 export type {
@@ -73,9 +73,15 @@ export interface Kernel {
   readonly settings: Settings;
   /** Says what the store can do. */
   readonly abilities: Abilities;
-  /** Returns the key of a file or folder; null when it lies in no workspace whose files this instance may lock. */
+  /**
+   * Returns the key of a file or folder; null when it lies in no workspace. Throws `E_CONFIG` when it lies in a workspace
+   * whose files this instance may not lock.
+   */
   pathKeyOf(path: string): Key | null;
-  /** Returns these keys with those of the payloads of worktrees that a write lock on them holds as well. */
+  /**
+   * Returns these keys with those of the payloads of worktrees that a write lock on them holds as well. Throws for a key of
+   * files that it does not share, and for one that is not the key of the file that it names.
+   */
   withPayloads(keys: readonly Key[]): readonly Key[];
   /** Acquires these keys as another client would, and without the payloads that they stand for. As `Holdfast.acquire`. */
   acquireAlone(keys: string | readonly string[], options: AcquireOptions): Promise<Lease>;
@@ -134,8 +140,11 @@ export function createKernel(home: LeaseHome): Kernel {
     storeId: store.id,
     settings: store.settings,
     abilities: store.abilities,
-    pathKeyOf: (path) => (files.kind === "workspace" ? pathKeyInside(files.root, path) : null),
-    withPayloads: (keys) => withPayloads(files, keys.map(asWrite)).map(({ resource }) => resource),
+    pathKeyOf: (path) => keyToHold(files, path),
+    withPayloads(keys) {
+      for (const key of keys) assertOwnFile(files, key);
+      return withPayloads(files, keys.map(asWrite)).map(({ resource }) => resource);
+    },
     acquireAlone: (keys, options) => home.acquireAlone(keys, options),
     assertFoldersFree(keys) {
       if (files.kind !== "workspace") return;

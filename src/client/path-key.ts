@@ -85,8 +85,11 @@ export function worktreeKeysBelow(root: string, path: string): readonly Key[] {
 export function assertKeyOfFile(root: string, key: Key): void {
   assertions.recall(`${root} ${key}`, () => {
     const [tree, ...segments] = key.split("/");
-    if (tree !== PATH_TREE || segments.some((segment) => segment.includes("%~"))) return null;
-    const path = Buffer.from([root, ...segments.map(decodeSegment)].join(sep), "latin1");
+    if (segments.some((segment) => segment.includes("%~"))) return null;
+    const inMain = Buffer.from([root, ...segments.map(decodeSegment)].join(sep), "latin1");
+    // mutant: key-of-worktree-file: : fileOfKey(root, key)?.path → : undefined
+    const path = tree === PATH_TREE ? inMain : fileOfKey(root, key)?.path;
+    if (path === undefined) return null;
     const own = pathKey(root, path);
     if (own !== key) throw invalidArgument("key", `${key} is not the key of ${path}: that is ${own}`, `Use ${own}.`);
     return null;
@@ -199,7 +202,7 @@ function isBelow(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function ofOtherWorkspace(path: string, owner: string): HoldfastError {
+export function ofOtherWorkspace(path: string, owner: string): HoldfastError {
   return new HoldfastError("E_CONFIG", `${path} is a file of the workspace ${owner}`, {
     reason: "other_workspace",
     details: { path, root: owner },

@@ -3,9 +3,9 @@
  * one, and keys that are not the ones of the files that they name.
  */
 import { HoldfastError } from "../../base/errors.js";
-import { type Key, treeOf } from "../../lock/key.js";
-import { DELIVERABLE, isFileKey, PATH_TREE, WORKTREE } from "../../lock/reserved-kinds.js";
-import { assertKeyOfFile } from "../path-key.js";
+import type { Key } from "../../lock/key.js";
+import { DELIVERABLE, isFileKey, WORKTREE } from "../../lock/reserved-kinds.js";
+import { assertKeyOfFile, ofOtherWorkspace, pathKeyInside, workspaceOfFile } from "../path-key.js";
 import type { Files } from "./open-store.js";
 
 /** Throws `E_CONFIG`, `E_INVALID_ARGUMENT`. */
@@ -14,7 +14,19 @@ export function assertOwnFile(files: Files, key: Key): void {
   if (files.kind === "foreign") {
     // mutant: files-of-other-store: if (namesFiles(key)) throw → if (key.length === 0) throw
     if (namesFiles(key)) throw notOfThisStore(files.root, files.where, key);
-  } else if (isFileKey(key) && treeOf(key) === PATH_TREE) assertKeyOfFile(files.root, key);
+  } else if (isFileKey(key)) assertKeyOfFile(files.root, key);
+}
+
+/**
+ * Returns the key of a file or folder that is replaced or guarded; null where it lies in no workspace. Throws `E_CONFIG` for
+ * a file of a workspace whose locks are elsewhere.
+ */
+export function keyToHold(files: Files, path: string): Key | null {
+  const key = files.kind === "workspace" ? pathKeyInside(files.root, path) : null;
+  const owner = key === null ? workspaceOfFile("/", path) : null;
+  // mutant: target-of-another: if (owner !== null) throw → if (owner === "") throw
+  if (owner !== null) throw ofOtherWorkspace(path, owner);
+  return key;
 }
 
 function namesFiles(key: Key): boolean {

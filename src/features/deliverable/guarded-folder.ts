@@ -31,7 +31,7 @@
  * protocol: deliverable step
  */
 import { hash } from "node:crypto";
-import { linkSync, mkdirSync, renameSync } from "node:fs";
+import { linkSync, renameSync } from "node:fs";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import { accessError } from "../../client/deliverable/access-error.js";
 import { type Content, contentOf, readBytes } from "../../client/deliverable/content.js";
@@ -40,6 +40,7 @@ import type { StoredRecord } from "../../client/deliverable/record.js";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { enterAll, type Guard, openGuard } from "../../files/guard.js";
 import type { Instant } from "../../lock/time.js";
+import { makeFolder, makeHome } from "../../platform/folder-rights.js";
 import { appendixOf, type LogLine, writeOnce } from "./log.js";
 import { fenceWithoutState, readState, type Step, writeState } from "./state-file.js";
 
@@ -75,7 +76,12 @@ export async function inRoom<T>(
 }
 
 async function enter(places: Places): Promise<Guard> {
-  for (const dir of [places.holdfast, places.own]) makeFolder(dir);
+  try {
+    makeHome(places.holdfast);
+    makeFolder(places.own);
+  } catch (error) {
+    throw accessError(error, "create", places.own);
+  }
   const guard = openOwnGuard(places.guard);
   try {
     // mutant: deliverable-guard: await enterAll([guard], places.folder, PATIENCE_MS → if (!guard.tryEnter()) await Promise.resolve(
@@ -88,14 +94,6 @@ async function enter(places: Places): Promise<Guard> {
 }
 
 /** Not with the folders above it: where the deliverable was moved away, nothing is made in its old place. */
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw accessError(error, "create", path);
-  }
-}
-
 function openOwnGuard(path: string): Guard {
   try {
     return openGuard(path, { makesFolder: false });

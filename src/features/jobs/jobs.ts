@@ -22,7 +22,7 @@ import {
 } from "./define.js";
 import { addIn, type PostgresClient } from "./enqueue-in.js";
 import type { Kind } from "./kind.js";
-import type { JobRecord, NewJob } from "./model.js";
+import type { JobLock, JobRecord, NewJob } from "./model.js";
 import { type EndState, type Keep, parseKeep } from "./retention.js";
 import { cancel, type Enqueued, enqueue, retryJob } from "./scripts/enqueue.js";
 import { keepNow, setKeep } from "./scripts/prune.js";
@@ -107,7 +107,18 @@ export class Jobs {
     checkOptions(options, ENQUEUE);
     const { settings } = this.#kernel;
     const of = this.#kinds.get(kind)?.options ?? {};
-    return parseNewJob(kind, payload, options, of, (key) => profileOf(parseKey(key), settings), this.#nowMs);
+    const job = parseNewJob(kind, payload, options, of, (key) => profileOf(parseKey(key), settings), this.#nowMs);
+    return { ...job, locks: this.#withPayloads(job.locks) };
+  }
+
+  /** A lock on a worktree holds its files too, as it does when a client acquires it. Throws for a key of other files. */
+  #withPayloads(locks: readonly JobLock[]): readonly JobLock[] {
+    const keysOf = (some: readonly JobLock[]) => some.map(({ resource }) => parseKey(resource));
+    this.#kernel.withPayloads(keysOf(locks));
+    // mutant: job-payload: keysOf(locks.filter(({ mode }) => mode === "write")) → []
+    const written = this.#kernel.withPayloads(keysOf(locks.filter(({ mode }) => mode === "write")));
+    const added = written.filter((key) => !locks.some(({ resource }) => resource === key));
+    return [...locks, ...added.map((resource) => ({ resource, mode: "write" as const }))];
   }
 
   get #nowMs(): number {

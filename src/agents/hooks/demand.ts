@@ -105,7 +105,7 @@ function addFile(wanted: Wanted, path: string): void {
   if (found === null) return;
   const { root, key } = found;
   if (isOurs(key)) throw notForAgents(`writing ${key.slice(treeOf(key).length + 1)}`);
-  // mutant: hook-folder-lock: if (isFolderLock(path)) throw → if (path === "") throw
+  // mutant: hook-lock-file: if (isFolderLock(path)) throw → if (path === "") throw
   if (isFolderLock(path)) throw notForAgents(`writing ${path}, the lock of a deliverable folder,`);
   // mutant: hook-carriers: if (carriesHooks(root, path)) throw → if (path === "") throw
   if (carriesHooks(root, path)) throw notForAgents(`writing ${path}, which holds the hooks,`);

@@ -12,7 +12,9 @@
  * A crash after the store was made and before it was recorded leaves a store without a record; the next opener finds the
  * same place and records it.
  */
-import { HoldfastError } from "../../base/errors.js";
+import { join } from "node:path";
+import { HoldfastError, isHoldfastError } from "../../base/errors.js";
+import { HOME } from "../../base/home-folder.js";
 import { lostStore } from "../../base/lost-store.js";
 import { withoutPassword } from "../../base/without-password.js";
 import type { Settings } from "../../lock/settings.js";
@@ -105,7 +107,9 @@ async function openRecorded(
   const isRecorded = withoutPassword(url) === record.store.url || (await identifyStore(url)) === record.store.id;
   if (isRecorded) {
     // mutant: open-expects: clock, record.store.id); → clock);
-    const store = await openStore(url, stated, clock, record.store.id);
+    const store = await openStore(url, stated, clock, record.store.id).catch((error: unknown) => {
+      throw outOfReach(error, found, root);
+    });
     try {
       return { store, files: filesOf(root, await settleFirst(root, record, store)), madeIn: null };
     } catch (error) {
@@ -130,6 +134,19 @@ async function settleFirst(root: string, record: WorkspaceRecord, store: Store):
 
 function filesOf(root: string, { id, store }: WorkspaceRecord): Files {
   return { kind: "workspace", root, id, isFirst: store.isFirst !== false };
+}
+
+/** A sandbox may let a process write its worktree only, and the store lies in the main one. */
+function outOfReach(error: unknown, { worktree }: FoundWorkspace, root: string): unknown {
+  // mutant: sandbox-of-worktree: worktree === null || → worktree !== undefined ||
+  if (worktree === null || !isHoldfastError(error, "E_IO")) return error;
+  if (!["EROFS", "EACCES", "EPERM"].includes(String(error.details.errno))) return error;
+  const folder = join(root, HOME);
+  return new HoldfastError("E_IO", `${error.message}; the worktree ${worktree.top} uses the store in ${folder}`, {
+    cause: error,
+    details: { ...error.details, folder },
+    next: [`Let this process write ${folder}; in Codex, list it in writable_roots of [sandbox_workspace_write].`],
+  });
 }
 
 function ownStoreOf({ record, root }: FoundWorkspace): string {

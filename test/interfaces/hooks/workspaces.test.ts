@@ -98,7 +98,7 @@ describe("an agent in a linked worktree", () => {
 });
 
 describe("an agent that writes the lock of a deliverable folder", () => {
-  // kills: hook-folder-lock
+  // kills: hook-lock-file
   it("is refused, and one that writes the lock file of another program is not", () => {
     mkdirSync(join(repository, "DEL-1"));
     expect(write("main", repository, join(repository, "DEL-1", "_LOCK.json"))).toMatchObject({

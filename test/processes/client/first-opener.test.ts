@@ -9,7 +9,7 @@ import { ended, linesOf } from "../../fixtures/command.fixture.js";
 
 const OPENER = fileURLToPath(new URL("../../fixtures/client/first-opener.fixture.mjs", import.meta.url));
 const OPENERS = fileURLToPath(new URL("../../fixtures/client/openers.fixture.mjs", import.meta.url));
-const ROUNDS = 25;
+const ROUNDS = 10;
 
 class Opener {
   readonly child: ChildProcess = spawn(process.execPath, [OPENERS], { stdio: ["pipe", "pipe", "ignore"] });

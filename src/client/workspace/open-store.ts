@@ -106,7 +106,7 @@ async function openRecorded(
   // mutant: store-by-id: (await identifyStore(url)) === record.store.id; → url === record.store.id;
   const isRecorded = withoutPassword(url) === record.store.url || (await identifyStore(url)) === record.store.id;
   if (isRecorded) {
-    // mutant: open-expects: clock, record.store.id); → clock);
+    // mutant: open-expects: clock, record.store.id) → clock)
     const store = await openStore(url, stated, clock, record.store.id).catch((error: unknown) => {
       throw outOfReach(error, found, root);
     });

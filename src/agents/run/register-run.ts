@@ -60,7 +60,7 @@ function isRunName(owner: string): boolean {
   return RUN_NAME.test(owner);
 }
 
-/** Call it at every event. A record that cannot be written is no reason to fail: the run is then known to this hook only. */
+/** Call it at every event. A record that cannot be written does not fail the hook: the run is then known to this hook only. */
 export function registerRun(seen: SeenRun): Registration {
   const { id, root, env, now } = seen;
   const before = readRun(root, id);

@@ -1,6 +1,6 @@
 /**
  * Looks for the lock of a deliverable folder around a file: a `_LOCK.json` in a folder from the file up to the top of its
- * tree. Whoever is granted the key of a file calls this after the grant, and gives the grant back when it throws. A
+ * tree. A client that is granted the key of a file calls this after the grant, and gives the grant back when it throws. A
  * program that locks the folder asks the store first and writes `_LOCK.json` then, so one of two that come at once sees
  * the other.
  *

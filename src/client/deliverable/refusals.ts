@@ -9,7 +9,7 @@ import type { FoundLock } from "./record.js";
 
 const REPORT = "Do not write; report the contention.";
 
-/** `E_LOCK_CONFLICT` with the report of contention. `isOwn`: the token of the lock in the way is kept for whoever asks. */
+/** `E_LOCK_CONFLICT` with the report of contention. `isOwn`: the token of the lock in the way is kept for the requester. */
 export function inTheWay(
   places: Places,
   { record, grant, isCopy }: FoundLock,

@@ -100,7 +100,7 @@ async function idAt(url: string): Promise<string | null> {
   }
 }
 
-/** Keeps what is left of a lost store beside the new one, for whoever can restore it. */
+/** Keeps what is left of a lost store beside the new one, so that it can be restored. */
 function setAside(url: string): void {
   const path = storeMark(url);
   if (path === null) return;

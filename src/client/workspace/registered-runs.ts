@@ -124,7 +124,7 @@ export function noteElsewhere(root: string, id: string, others: readonly string[
   writeRun(root, { ...run, elsewhere: [...new Set([...run.elsewhere, ...others])] });
 }
 
-/** Notes what the run was told of, so that it is told once. A record that cannot be written is no reason to fail. */
+/** Notes what the run was told of, so that it is told once. A record that cannot be written does not fail the call. */
 export function noteTold(root: string, id: string, told: readonly string[]): void {
   const run = told.length === 0 ? null : readRun(root, id);
   if (run === null) return;

@@ -39,8 +39,9 @@ async function killedHolder(ward: Ward, key: string): Promise<void> {
 
 async function killedOnceItSpoke(program: string, ...words: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [program, ...words], { stdio: ["ignore", "pipe", "inherit"] });
-  await once(child.stdout, "data");
+  // A program that ends itself may be gone before its words are read.
   const ended = once(child, "exit");
+  await Promise.race([once(child.stdout, "data"), ended]);
   child.kill("SIGKILL");
   await ended;
 }

@@ -1,5 +1,5 @@
 /**
- * Checks that users outside the group can reach none of the files that guard the store: whoever may read such a file can
+ * Checks that users outside the group can reach none of the files that guard the store: a user who may read such a file can
  * keep everyone out with a shared kernel lock on it.
  */
 import { dirname, join } from "node:path";

@@ -57,7 +57,7 @@ export interface InPlaceRequest {
   readonly worktree: WorktreeRecord;
   readonly snapshotId: string;
   readonly rescueId: string;
-  /** The lease tokens of whoever may write here. */
+  /** The lease tokens of those who may write here. */
   readonly tokens: readonly string[];
   onProgress(files: number, bytes: number): void;
 }

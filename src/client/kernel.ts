@@ -73,10 +73,7 @@ export interface Kernel {
   readonly settings: Settings;
   /** Says what the store can do. */
   readonly abilities: Abilities;
-  /**
-   * Returns the key of a file or folder; null when it lies in no workspace. Throws `E_CONFIG` when it lies in a workspace
-   * whose files this instance may not lock.
-   */
+  /** Returns the key of a file or folder that is replaced; null when it lies in no workspace. See `keyToHold`. */
   pathKeyOf(path: string): Key | null;
   /**
    * Returns these keys with those of the payloads of worktrees that a write lock on them holds as well. Throws for a key of
@@ -140,7 +137,7 @@ export function createKernel(home: LeaseHome): Kernel {
     storeId: store.id,
     settings: store.settings,
     abilities: store.abilities,
-    pathKeyOf: (path) => keyToHold(files, path),
+    pathKeyOf: (path) => keyToHold(files, path, store.id),
     withPayloads(keys) {
       for (const key of keys) assertOwnFile(files, key);
       return withPayloads(files, keys.map(asWrite)).map(({ resource }) => resource);

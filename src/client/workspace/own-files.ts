@@ -7,6 +7,7 @@ import type { Key } from "../../lock/key.js";
 import { DELIVERABLE, isFileKey, WORKTREE } from "../../lock/reserved-kinds.js";
 import { assertKeyOfFile, ofOtherWorkspace, pathKeyInside, workspaceOfFile } from "../path-key.js";
 import type { Files } from "./open-store.js";
+import { recentRecord } from "./workspace-record.js";
 
 /** Throws `E_CONFIG`, `E_INVALID_ARGUMENT`. */
 export function assertOwnFile(files: Files, key: Key): void {
@@ -18,15 +19,17 @@ export function assertOwnFile(files: Files, key: Key): void {
 }
 
 /**
- * Returns the key of a file or folder that is replaced or guarded; null where it lies in no workspace. Throws `E_CONFIG` for
- * a file of a workspace whose locks are elsewhere.
+ * Returns the key of a file or folder that is replaced or guarded; null where it lies in no workspace, or in one that has
+ * no store yet. Throws `E_CONFIG` for a file of a workspace whose locks are in another store than this one.
  */
-export function keyToHold(files: Files, path: string): Key | null {
-  const key = files.kind === "workspace" ? pathKeyInside(files.root, path) : null;
-  const owner = key === null ? workspaceOfFile("/", path) : null;
-  // mutant: target-of-another: if (owner !== null) throw → if (owner === "") throw
-  if (owner !== null) throw ofOtherWorkspace(path, owner);
-  return key;
+export function keyToHold(files: Files, path: string, storeId: string): Key | null {
+  const own = files.kind === "workspace" ? pathKeyInside(files.root, path) : null;
+  const owner = own === null ? workspaceOfFile("/", path) : null;
+  const record = owner === null ? null : recentRecord(owner);
+  if (owner === null || record === null) return own;
+  // mutant: target-of-another: if (record.store.id !== storeId) throw → if (record.store.id === "") throw
+  if (record.store.id !== storeId) throw ofOtherWorkspace(path, owner);
+  return pathKeyInside(owner, path);
 }
 
 function namesFiles(key: Key): boolean {

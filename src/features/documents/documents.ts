@@ -33,10 +33,11 @@
  *
  * protocol: documents journal
  */
+import { renameSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
-import { replaceFile } from "../../files/durable-file.js";
+import { placeSynced } from "../../files/durable-file.js";
 import { requireParent } from "../../files/required-folder.js";
 import { type Clock, createSystemClock } from "../../platform/clock.js";
 import { assertLocalFileSystem } from "../../platform/file-system.js";
@@ -294,7 +295,7 @@ function prepare(dir: string, folder: string): void {
     makeFolder(folder);
     assertLocalFileSystem(dir);
     const ignore = join(folder, ".gitignore");
-    if (!isThere(ignore)) replaceFile(ignore, Buffer.from("*\n"), false);
+    if (!isThere(ignore)) placeSynced(ignore, Buffer.from("*\n"), renameSync);
   } catch (error) {
     throw ioError(error, "create", folder);
   }

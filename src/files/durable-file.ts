@@ -13,7 +13,7 @@ export function writeFully(fd: number, bytes: Buffer, at: number): void {
 
 /**
  * Replaces the file by a new one of this content: a reader sees the old one or the new one. Only one process at a time may
- * do so; a crash leaves `<path>.new`, which the next one writes over. Where several may, each gives a `fresh` of its own.
+ * do so; a crash leaves `<path>.new`, which the next one writes over. Where several may, `placeSynced` does it.
  */
 export function replaceFile(path: string, bytes: Buffer, durable: boolean): void {
   const fresh = `${path}.new`;

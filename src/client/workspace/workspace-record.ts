@@ -4,8 +4,8 @@
  *
  * The first opener creates the record with the store already in it, in one step: a private file is written and synced, then
  * linked to its name. So two openers with different stores cannot both record theirs, and no reader sees half a record. A
- * crash before the link leaves `.holdfast/` without a record, which is not a workspace, and a private file, which
- * `holdfast doctor` reports; the next opener does the same again. `holdfast init` replaces a record by a rename.
+ * crash before the link leaves `.holdfast/` without a record, which is not a workspace, and a private file,
+ * which may be removed; the next opener does the same again. `holdfast init` replaces a record by a rename.
  *
  * Then the opener asks the store which workspace is its first, by the id that is on record, and replaces the record by one
  * that has the answer. A crash before leaves a record that says null: each opener that reads it asks, and gets the same

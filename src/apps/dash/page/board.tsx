@@ -1,15 +1,14 @@
 /** The view of the board: a column of issues for each state. */
 
 import type { BoardView } from "../views.js";
-import { useSearchResult } from "./announce.js";
 import { useLive } from "./live.js";
 import { Badge } from "./parts/badge.js";
 import { SearchField } from "./parts/controls/search-field.js";
 import { ShowMore, useLimit } from "./parts/controls/show-more.js";
-import { ViewHeading } from "./parts/heading.js";
 import { Key } from "./parts/key.js";
-import { Answer, Command, Empty } from "./parts/messages.js";
-import { hrefWith, queryOf, replaceParams, useRoute } from "./route.js";
+import { Command, Empty } from "./parts/messages.js";
+import { View } from "./parts/view.js";
+import { hrefWith, queryOf, useRoute } from "./route.js";
 import { count, number } from "./words.js";
 
 type Column = BoardView["columns"][number];
@@ -23,39 +22,37 @@ export function Board() {
   const text = params.get("text") ?? "";
   const label = params.get("label") ?? "";
   const live = useLive<BoardView>(`/api/board?${queryOf({ text, label })}`);
-  const { data } = live;
-  const found = data === null ? null : count(totalOf(data), "issue");
-  useSearchResult(queryOf({ text, label }), live.isCurrent ? found : null);
-
   return (
-    <>
-      <ViewHeading title="Board">{found ?? ""}</ViewHeading>
-      <search class="tools">
-        <SearchField
-          label="Search"
-          hint="words in title or description"
-          value={text}
-          isWide
-          onSearch={(next) => replaceParams({ text: next })}
-        />
-        <SearchField label="Label" value={label} onSearch={(next) => replaceParams({ label: next })} />
-      </search>
-      <Answer live={live}>
-        {(view) => (
-          <>
-            {view.unreadable.length > 0 && (
-              <p class="notice">
-                {count(view.unreadable.length, "issue")} cannot be read: {view.unreadable.slice(0, 5).join(", ")}. Run{" "}
-                <code>holdfast doctor</code>.
-              </p>
-            )}
-            {!view.is_all && <p class="notice">There are more issues than were read. Search to find the others.</p>}
-            {totalOf(view) === 0 ? <NoIssues isFiltered={text !== "" || label !== ""} /> : <Columns view={view} />}
-          </>
-        )}
-      </Answer>
-    </>
+    <View
+      title="Board"
+      live={live}
+      summary={foundText}
+      search={{ what: queryOf({ text, label }), result: foundText }}
+      filters={
+        <>
+          <SearchField label="Search" hint="words in title or description" param="text" isWide />
+          <SearchField label="Label" param="label" />
+        </>
+      }
+    >
+      {(view) => (
+        <>
+          {view.unreadable.length > 0 && (
+            <p class="notice">
+              {count(view.unreadable.length, "issue")} cannot be read: {view.unreadable.slice(0, 5).join(", ")}. Run{" "}
+              <code>holdfast doctor</code>.
+            </p>
+          )}
+          {!view.is_all && <p class="notice">There are more issues than were read. Search to find the others.</p>}
+          {totalOf(view) === 0 ? <NoIssues isFiltered={text !== "" || label !== ""} /> : <Columns view={view} />}
+        </>
+      )}
+    </View>
   );
+}
+
+function foundText(view: BoardView): string {
+  return count(totalOf(view), "issue");
 }
 
 function totalOf({ columns }: BoardView): number {

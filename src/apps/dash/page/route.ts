@@ -11,6 +11,9 @@ export interface Route {
 
 export type Params = Readonly<Record<string, string | number | null | undefined>>;
 
+/** What a new search or choice begins with: the first page of its list. */
+export const FROM_THE_START: Params = { page: null, after: null };
+
 /** Before what reads it: bundled, it would be undefined there and not an error. */
 const FIRST_VIEW = "locks";
 

@@ -1,19 +1,18 @@
 /** The view of the audit trail: entries, newest first, with a filter. */
 import { useState } from "preact/hooks";
 import type { AuditView } from "../../views.js";
-import { useSearchResult } from "../announce.js";
 import { serverNow } from "../clock.js";
 import { useLive } from "../live.js";
 import { SearchField } from "../parts/controls/search-field.js";
-import { SelectField } from "../parts/controls/select-field.js";
-import { ViewHeading } from "../parts/heading.js";
-import { Answer, Command, Empty } from "../parts/messages.js";
-import { pushParams, queryOf, replaceParams, useRoute } from "../route.js";
+import { chosen, SelectField } from "../parts/controls/select-field.js";
+import { Command, Empty } from "../parts/messages.js";
+import { View } from "../parts/view.js";
+import { queryOf, useRoute } from "../route.js";
 import { count, number } from "../words.js";
 import { EntryTable } from "./entry-table.js";
 
 const STEP = 200;
-/** More are not told at once: a filter finds what is older. */
+/** The most entries that the page shows; a filter finds older ones. */
 const MOST = 10_000;
 
 const TIMES = [
@@ -27,74 +26,59 @@ const TIMES = [
 export function Audit() {
   const { params } = useRoute();
   const [limit, setLimit] = useState(STEP);
-  const text = params.get("text") ?? "";
   const event = params.get("event") ?? "";
-  const resource = params.get("resource") ?? "";
-  const owner = params.get("owner") ?? "";
-  const since = TIMES.find(({ value }) => value === params.get("since")) ?? TIMES[0];
-  const pathWith = (from: string): string =>
-    `/api/audit?${queryOf({ text, event, resource, owner, since: from, limit })}`;
+  const since = chosen(params, "since", TIMES) ?? TIMES[0];
+  const filter = { text: params.get("text"), event, resource: params.get("resource"), owner: params.get("owner") };
+  const pathWith = (from: string): string => `/api/audit?${queryOf({ ...filter, since: from, limit })}`;
   const live = useLive<AuditView>(pathWith(since.value), () =>
     pathWith(since.minutes === null ? "" : new Date(serverNow() - since.minutes * 60_000).toISOString()),
   );
-  const { data } = live;
-  const filter = queryOf({ text, event, resource, owner, since: since.value });
-  const events = data?.events ?? (event === "" ? [] : [event]);
-  useSearchResult(filter, data === null || !live.isCurrent || data.searched < 1 ? null : foundText(data));
+  const search = queryOf({ ...filter, since: since.value });
+  const events = live.data?.events ?? (event === "" ? [] : [event]);
 
   return (
-    <>
-      <ViewHeading title="Audit">{data === null ? "" : foundText(data)}</ViewHeading>
-      <search class="tools">
-        <SearchField
-          label="Search"
-          hint="anywhere in an entry"
-          value={text}
-          onSearch={(next) => replaceParams({ text: next })}
-          isWide
-        />
-        <SearchField
-          label="Key, and below it"
-          value={resource}
-          onSearch={(next) => replaceParams({ resource: next })}
-        />
-        <SearchField label="Owner" value={owner} onSearch={(next) => replaceParams({ owner: next })} />
-        <SelectField
-          label="Event"
-          value={event}
-          choices={[
-            { value: "", text: "all events" },
-            ...events.map((each) => ({ value: each, text: each.replaceAll("_", " ") })),
-          ]}
-          onChoose={(next) => pushParams({ event: next })}
-        />
-        <SelectField
-          label="Since"
-          value={since.value}
-          choices={TIMES}
-          onChoose={(next) => pushParams({ since: next })}
-        />
-      </search>
-      <Answer live={live}>
-        {(view) => (
-          <>
-            {view.searched < 1 && <Searching searched={view.searched} />}
-            {view.entries.length === 0 && view.searched === 1 && <NoEntries isFiltered={filter !== ""} />}
-            {view.entries.length > 0 && (
-              <EntryTable entries={view.entries} caption="Entries of the record, newest first" list={live.asked} />
-            )}
-            {view.has_more && limit < MOST && (
-              <p class="more">
-                <button type="button" onClick={() => setLimit(limit + STEP)}>
-                  Older
-                </button>{" "}
-                <span class="quiet">{number(view.entries.length)} shown, there are more</span>
-              </p>
-            )}
-          </>
-        )}
-      </Answer>
-    </>
+    <View
+      title="Audit"
+      live={live}
+      summary={foundText}
+      search={{ what: search, result: (view) => (view.searched < 1 ? null : foundText(view)) }}
+      filters={
+        <>
+          <SearchField label="Search" hint="anywhere in an entry" param="text" isWide />
+          <SearchField label="Key, and below it" param="resource" />
+          <SearchField label="Owner" param="owner" />
+          <SelectField
+            label="Event"
+            param="event"
+            choices={[
+              { value: "", text: "all events" },
+              ...events.map((each) => ({ value: each, text: each.replaceAll("_", " ") })),
+            ]}
+          />
+          <SelectField label="Since" param="since" choices={TIMES} />
+        </>
+      }
+    >
+      {(view) => (
+        <>
+          {view.searched < 1 && <Searching searched={view.searched} />}
+          <EntryTable
+            entries={view.entries}
+            caption="Entries of the record, newest first"
+            list={live.asked}
+            empty={view.searched === 1 ? <NoEntries isFiltered={search !== ""} /> : null}
+          />
+          {view.has_more && limit < MOST && (
+            <p class="more">
+              <button type="button" onClick={() => setLimit(limit + STEP)}>
+                Older
+              </button>{" "}
+              <span class="quiet">{number(view.entries.length)} shown, there are more</span>
+            </p>
+          )}
+        </>
+      )}
+    </View>
   );
 }
 
@@ -103,7 +87,7 @@ function foundText({ entries, has_more: hasMore, searched }: AuditView): string 
   return `${count(entries.length, "entry", "entries")}${searched < 1 ? " so far" : ""}`;
 }
 
-/** A long record takes its time: nobody must take for all what is not. */
+/** Says that the search goes on, so that what is shown is not mistaken for all of it. */
 function Searching({ searched }: { readonly searched: number }) {
   return (
     <p class="notice">
@@ -121,7 +105,7 @@ function NoEntries({ isFiltered }: { readonly isFiltered: boolean }) {
     );
   return (
     <Empty title="Nothing is on record yet.">
-      <p>Every grant and release leaves an entry here, as does whatever ends a lock. For example:</p>
+      <p>Each grant and each end of a lock leaves an entry here. For example:</p>
       <Command>holdfast run project:alpha -- make</Command>
     </Empty>
   );

@@ -1,13 +1,11 @@
 /** A table of audit entries, newest first; each row opens to all fields of its entry. */
 
+import type { ComponentChildren } from "preact";
 import type { AuditView } from "../../views.js";
 import { Badge, type Tone } from "../parts/badge.js";
-import { Opener } from "../parts/controls/opener.js";
-import { useOpenRows } from "../parts/controls/use-open-rows.js";
-import { DetailsRow } from "../parts/details-row.js";
-import { Facts, Json } from "../parts/facts.js";
-import { Heads } from "../parts/heads.js";
+import { type Fact, Facts, Json } from "../parts/facts.js";
 import { Key } from "../parts/key.js";
+import { type Column, Table } from "../parts/table.js";
 import { At } from "../parts/times.js";
 import { longPlace, whyOf } from "../words.js";
 
@@ -21,74 +19,67 @@ const TONES: Readonly<Record<string, Tone>> = {
   publish_undone: "warn",
   chain_repaired: "bad",
 };
-const COLUMNS = { narrow: 3, wide: 5, wider: 6 };
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { title: "At", classes: "nowrap", opener: (entry) => <At at={entry.at} /> },
+  {
+    title: "Event",
+    cell: ({ event }) => <Badge text={event.replaceAll("_", " ")} tone={TONES[event] ?? "plain"} />,
+  },
+  {
+    title: "Key",
+    isName: true,
+    cell: (entry) => (
+      <>
+        <Key>{entry.resource}</Key>
+        <div class="narrow under-key">
+          <Key>{entry.owner}</Key>
+          <div>{why(entry)}</div>
+        </div>
+      </>
+    ),
+  },
+  { title: "Owner", classes: "wide", cell: (entry) => <Key>{entry.owner}</Key> },
+  { title: "Why", classes: "wide about", cell: why },
+  { title: "Fence", classes: "wider right", cell: (entry) => entry.fencing_token ?? "" },
+];
 
 export function EntryTable(props: {
   readonly entries: readonly Entry[];
   readonly caption: string;
-  /** Among other things: without what goes without saying there. */
+  /** Beside the details of a lock: without the columns that repeat them. */
   readonly isShort?: boolean;
   readonly list?: string;
+  readonly empty?: ComponentChildren;
 }) {
-  const { entries, caption, isShort = false, list = "" } = props;
-  const { rows, isOpen, toggle } = useOpenRows(list, entries, (entry) => entry.hash);
+  const { entries, caption, isShort = false, list = "", empty } = props;
   return (
-    <table class={isShort ? "grid grid-short entries" : "grid entries"}>
-      <caption class="unseen">{caption}</caption>
-      <Heads columns={[["At"], ["Event"], ["Key"], ["Owner", "wide"], ["Why", "wide"], ["Fence", "wider right"]]} />
-      <tbody>
-        {rows.map(({ id, row }) => (
-          <EntryRow key={id} entry={row} isOpen={isOpen(id)} onToggle={() => toggle(id)} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      name={isShort ? "grid-short entries" : "entries"}
+      caption={caption}
+      columns={COLUMNS}
+      rows={entries}
+      idOf={(entry) => entry.hash}
+      list={list}
+      details={(entry) => <Facts facts={factsOf(entry)} />}
+      empty={empty}
+    />
   );
 }
 
-function EntryRow(props: { readonly entry: Entry; readonly isOpen: boolean; readonly onToggle: () => void }) {
-  const { entry, isOpen, onToggle } = props;
-  const id = `entry-${entry.hash}`;
-  const why = whyOf(entry.event, entry.details);
-  return (
-    <>
-      <tr class={isOpen ? "row row-open" : "row"}>
-        <td class="nowrap">
-          <Opener isOpen={isOpen} controls={id} onToggle={onToggle}>
-            <At at={entry.at} />
-          </Opener>
-        </td>
-        <td>
-          <Badge text={entry.event.replaceAll("_", " ")} tone={TONES[entry.event] ?? "plain"} />
-        </td>
-        <th scope="row">
-          <Key>{entry.resource}</Key>
-          <div class="narrow under-key">
-            <Key>{entry.owner}</Key>
-            {why !== "" && <div>{why}</div>}
-          </div>
-        </th>
-        <td class="wide">
-          <Key>{entry.owner}</Key>
-        </td>
-        <td class="wide about">{why}</td>
-        <td class="wider right">{entry.fencing_token ?? ""}</td>
-      </tr>
-      {isOpen && (
-        <DetailsRow id={id} columns={COLUMNS}>
-          <Facts
-            facts={[
-              ["number", `${entry.seq} of its chain`],
-              ["at", entry.at],
-              ["by", longPlace(entry.holder_id)],
-              entry.lock_id === null ? null : ["lock id", <Key>{entry.lock_id}</Key>],
-              entry.fencing_token === null ? null : ["fence", entry.fencing_token],
-              ["details", <Json value={entry.details} />],
-              ["hash", <span class="key hash">{entry.hash}</span>],
-              ["hash before", <span class="key hash">{entry.prev_hash}</span>],
-            ]}
-          />
-        </DetailsRow>
-      )}
-    </>
-  );
+function why({ event, details }: Entry): string {
+  return whyOf(event, details);
+}
+
+function factsOf(entry: Entry): (Fact | null)[] {
+  return [
+    ["number", `${entry.seq} of its chain`],
+    ["at", entry.at],
+    ["by", longPlace(entry.holder_id)],
+    entry.lock_id === null ? null : ["lock id", <Key>{entry.lock_id}</Key>],
+    entry.fencing_token === null ? null : ["fence", entry.fencing_token],
+    ["details", <Json value={entry.details} />],
+    ["hash", <span class="key hash">{entry.hash}</span>],
+    ["hash before", <span class="key hash">{entry.prev_hash}</span>],
+  ];
 }

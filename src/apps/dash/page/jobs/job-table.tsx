@@ -2,16 +2,33 @@
 
 import { serverNow } from "../clock.js";
 import { Badge, type Tone } from "../parts/badge.js";
-import { Opener } from "../parts/controls/opener.js";
-import { useOpenRows } from "../parts/controls/use-open-rows.js";
-import { DetailsRow } from "../parts/details-row.js";
-import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
+import { type Column, Table } from "../parts/table.js";
 import { JobDetails } from "./job-details.js";
 import { aboutJob, type Job } from "./job-words.js";
 
 const TONES: Readonly<Record<string, Tone>> = { running: "good", failed: "bad", waiting: "warn" };
-const COLUMNS = { narrow: 3, wide: 6, wider: 7 };
+
+const COLUMNS: readonly Column<Job>[] = [
+  { title: "Job", isName: true, opener: (job) => job.id },
+  { title: "State", cell: (job) => <Badge text={job.state} tone={toneOf(job)} /> },
+  { title: "Project", classes: "wide", cell: (job) => <Key>{job.project}</Key> },
+  {
+    title: "Kind",
+    cell: (job) => (
+      <>
+        {job.kind}
+        <div class="narrow under-key">
+          <Key>{job.project}</Key>
+          {about(job) === "" ? "" : `, ${about(job)}`}
+        </div>
+      </>
+    ),
+  },
+  { title: "Map", classes: "wider", cell: (job) => <Key>{job.map ?? ""}</Key> },
+  { title: "Tries", classes: "wide right", cell: (job) => `${job.attempts} of ${job.max_attempts}` },
+  { title: "About", classes: "wide about", cell: about },
+];
 
 export function JobTable(props: {
   readonly list: string;
@@ -19,76 +36,23 @@ export function JobTable(props: {
   readonly allowsActions: boolean;
 }) {
   const { list, jobs, allowsActions } = props;
-  const { rows, isOpen, toggle } = useOpenRows(list, jobs, (job) => String(job.id));
   return (
-    <table class="grid jobs">
-      <caption class="unseen">Jobs, newest first</caption>
-      <Heads
-        columns={[
-          ["Job"],
-          ["State"],
-          ["Project", "wide"],
-          ["Kind"],
-          ["Map", "wider"],
-          ["Tries", "wide right"],
-          ["About", "wide"],
-        ]}
-      />
-      <tbody>
-        {rows.map(({ id, row }) => (
-          <JobRow key={id} job={row} isOpen={isOpen(id)} onToggle={() => toggle(id)} allowsActions={allowsActions} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      name="jobs"
+      caption="Jobs, newest first"
+      columns={COLUMNS}
+      rows={jobs}
+      idOf={(job) => String(job.id)}
+      list={list}
+      details={(job) => <JobDetails job={job} allowsActions={allowsActions} />}
+    />
   );
 }
 
-function JobRow(props: {
-  readonly job: Job;
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
-  readonly allowsActions: boolean;
-}) {
-  const { job, isOpen, onToggle, allowsActions } = props;
-  const id = `job-${job.id}`;
-  const about = aboutJob(job, serverNow());
-  return (
-    <>
-      <tr class={isOpen ? "row row-open" : "row"}>
-        <th scope="row">
-          <Opener isOpen={isOpen} controls={id} onToggle={onToggle}>
-            {job.id}
-          </Opener>
-        </th>
-        <td>
-          <Badge
-            text={job.state}
-            tone={job.is_lapsed || job.unmet_needs.length > 0 ? "warn" : (TONES[job.state] ?? "plain")}
-          />
-        </td>
-        <td class="wide">
-          <Key>{job.project}</Key>
-        </td>
-        <td>
-          {job.kind}
-          <div class="narrow under-key">
-            <Key>{job.project}</Key>
-            {about === "" ? "" : `, ${about}`}
-          </div>
-        </td>
-        <td class="wider">
-          <Key>{job.map ?? ""}</Key>
-        </td>
-        <td class="wide right">
-          {job.attempts} of {job.max_attempts}
-        </td>
-        <td class="wide about">{about}</td>
-      </tr>
-      {isOpen && (
-        <DetailsRow id={id} columns={COLUMNS}>
-          <JobDetails job={job} allowsActions={allowsActions} />
-        </DetailsRow>
-      )}
-    </>
-  );
+function toneOf(job: Job): Tone {
+  return job.is_lapsed || job.unmet_needs.length > 0 ? "warn" : (TONES[job.state] ?? "plain");
+}
+
+function about(job: Job): string {
+  return aboutJob(job, serverNow());
 }

@@ -1,97 +1,110 @@
 /** The view of locks: the keys that are held, and how long each lease still lasts. */
 
 import type { AboutView, LockSort, LocksView, LockRow as Row } from "../../views.js";
-import { useSearchResult } from "../announce.js";
 import { useLive } from "../live.js";
+import { Badge } from "../parts/badge.js";
 import { Pager } from "../parts/controls/pager.js";
 import { SearchField } from "../parts/controls/search-field.js";
-import { SelectField } from "../parts/controls/select-field.js";
-import { useOpenRows } from "../parts/controls/use-open-rows.js";
-import { ViewHeading } from "../parts/heading.js";
-import { Heads } from "../parts/heads.js";
-import { Answer, Command, Empty } from "../parts/messages.js";
-import { pushParams, queryOf, replaceParams, useRoute } from "../route.js";
-import { count, number } from "../words.js";
-import { LockRow } from "./lock-row.js";
+import { chosen, SelectField } from "../parts/controls/select-field.js";
+import { Key } from "../parts/key.js";
+import { Command, Empty } from "../parts/messages.js";
+import { type Column, Table } from "../parts/table.js";
+import { Lease, Since } from "../parts/times.js";
+import { View } from "../parts/view.js";
+import { queryOf, useRoute } from "../route.js";
+import { count, longPlace, number, shortPlace } from "../words.js";
+import { LockDetails } from "./lock-details.js";
 
-const SORTS: readonly { readonly value: LockSort; readonly text: string }[] = [
-  { value: "key", text: "key" },
+interface Sort {
+  readonly value: LockSort;
+  readonly text: string;
+}
+
+const BY_KEY: Sort = { value: "key", text: "key" };
+const SORTS: readonly Sort[] = [
+  BY_KEY,
   { value: "expires", text: "expires first" },
   { value: "waiting", text: "most waited for" },
 ];
 
-const NONE: readonly Row[] = [];
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    title: "Key",
+    isName: true,
+    opener: (lock) => <Key>{lock.resource}</Key>,
+    cell: (lock) => (
+      <div class="narrow under-key">
+        {lock.mode} <Key>{lock.owner}</Key>
+      </div>
+    ),
+  },
+  { title: "Mode", classes: "wide", cell: (lock) => lock.mode },
+  { title: "Owner", classes: "wide", cell: (lock) => <Key>{lock.owner}</Key> },
+  {
+    title: "Holder",
+    classes: "wider",
+    cell: (lock) => (
+      <span title={longPlace(lock.holder_id)}>
+        <Key>{shortPlace(lock.holder_id)}</Key>
+      </span>
+    ),
+  },
+  { title: "Held for", classes: "wider right", cell: (lock) => <Since at={lock.created_at} /> },
+  {
+    title: "Lease left",
+    classes: "right lease-cell",
+    cell: (lock, isGone) =>
+      isGone ? (
+        <Badge text="no longer held" />
+      ) : (
+        <Lease expiresAt={lock.lease_expires_at} durationS={lock.lease_duration_s} hasBar />
+      ),
+  },
+  { title: "Fence", classes: "wider right", cell: (lock) => lock.fencing_token },
+  {
+    title: "Waiting",
+    classes: "right",
+    cell: (lock, isGone) =>
+      isGone ? "" : <span class={lock.waiting === 0 ? "quiet" : "strong"}>{number(lock.waiting)}</span>,
+  },
+];
 
 export function Locks({ about }: { readonly about: AboutView }) {
   const { params } = useRoute();
   const text = params.get("text") ?? "";
-  const sort = SORTS.find(({ value }) => value === params.get("sort"))?.value ?? "key";
+  const sort = chosen(params, "sort", SORTS) ?? BY_KEY;
   const page = Math.max(1, Math.floor(Number(params.get("page"))) || 1);
-  const path = `/api/locks?${queryOf({ text, sort, page })}`;
-  const live = useLive<LocksView>(path);
-  const { data } = live;
-  const { rows, isOpen, toggle } = useOpenRows(live.asked, data?.locks ?? NONE, (lock) => lock.lock_id);
-  useSearchResult(text, data === null || !live.isCurrent ? null : foundText(data, text));
-
+  const live = useLive<LocksView>(`/api/locks?${queryOf({ text, sort: sort.value, page })}`);
   return (
-    <>
-      <ViewHeading title="Locks">{data === null ? "" : summaryOf(data, text)}</ViewHeading>
-      <search class="tools">
-        <SearchField
-          label="Search"
-          hint="key, owner or holder"
-          value={text}
-          isWide
-          onSearch={(next) => replaceParams({ text: next, page: null })}
-        />
-        <SelectField
-          label="Sort by"
-          value={sort}
-          choices={SORTS}
-          onChoose={(next) => pushParams({ sort: next === "key" ? null : next, page: null })}
-        />
-      </search>
-      <Answer live={live}>
-        {(view) =>
-          rows.length === 0 ? (
-            <NoLocks text={text} />
-          ) : (
-            <>
-              <table class="grid locks">
-                <caption class="unseen">
-                  Locks that are held, sorted by {SORTS.find(({ value }) => value === sort)?.text}
-                </caption>
-                <Heads
-                  columns={[
-                    ["Key"],
-                    ["Mode", "wide"],
-                    ["Owner", "wide"],
-                    ["Holder", "wider"],
-                    ["Held for", "wider right"],
-                    ["Lease left", "right"],
-                    ["Fence", "wider right"],
-                    ["Waiting", "right"],
-                  ]}
-                />
-                <tbody>
-                  {rows.map(({ id, row, isGone }) => (
-                    <LockRow
-                      key={id}
-                      lock={row}
-                      isGone={isGone}
-                      isOpen={isOpen(id)}
-                      onToggle={() => toggle(id)}
-                      about={about}
-                    />
-                  ))}
-                </tbody>
-              </table>
-              <Pager page={view.page} pages={view.pages} />
-            </>
-          )
-        }
-      </Answer>
-    </>
+    <View
+      title="Locks"
+      live={live}
+      summary={(view) => summaryOf(view, text)}
+      search={{ what: text, result: (view) => foundText(view, text) }}
+      filters={
+        <>
+          <SearchField label="Search" hint="key, owner or holder" param="text" isWide />
+          <SelectField label="Sort by" param="sort" choices={SORTS} />
+        </>
+      }
+    >
+      {(view) => (
+        <>
+          <Table
+            name="locks"
+            caption={`Locks that are held, sorted by ${sort.text}`}
+            columns={COLUMNS}
+            rows={view.locks}
+            idOf={(lock) => lock.lock_id}
+            list={live.asked}
+            details={(lock) => <LockDetails lock={lock} about={about} />}
+            marksGone
+            empty={<NoLocks text={text} />}
+          />
+          <Pager page={view.page} pages={view.pages} />
+        </>
+      )}
+    </View>
   );
 }
 

@@ -2,41 +2,24 @@
 
 import type { SnapshotsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";
-import { ShowMore, useLimit } from "../parts/controls/show-more.js";
-import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
+import { type Column, Table } from "../parts/table.js";
 import { At } from "../parts/times.js";
 import { number, size } from "../words.js";
 
 type Snapshot = SnapshotsView["snapshots"][number];
 
 export function History({ view }: { readonly view: SnapshotsView }) {
-  const { limit, more } = useLimit();
-  const heads = new Map<string, string[]>();
-  for (const { head, worktree_id: name } of view.worktrees)
-    if (head !== null) heads.set(head, [...(heads.get(head) ?? []), name]);
   return (
     <>
-      <table class="grid snapshots">
-        <caption class="unseen">Snapshots, newest first</caption>
-        <Heads
-          columns={[
-            ["Snapshot"],
-            ["Taken", "wide"],
-            ["Note"],
-            ["Worktree", "wide"],
-            ["Size", "right"],
-            ["Entries", "wider right"],
-            ["Parent", "wider"],
-          ]}
-        />
-        <tbody>
-          {view.snapshots.slice(0, limit).map((each) => (
-            <SnapshotRow key={each.snapshot_id} snapshot={each} heads={heads.get(each.snapshot_id) ?? []} />
-          ))}
-        </tbody>
-      </table>
-      <ShowMore hidden={view.snapshots.length - limit} onMore={more} what="snapshots" />
+      <Table
+        name="snapshots"
+        caption="Snapshots, newest first"
+        columns={columnsOf(view.worktrees)}
+        rows={view.snapshots}
+        idOf={(snapshot) => snapshot.snapshot_id}
+        some="snapshots"
+      />
       {view.total > view.snapshots.length && (
         <p class="more quiet">
           The newest {number(view.snapshots.length)} of {number(view.total)}. The rest: <code>holdfast history</code>
@@ -46,43 +29,45 @@ export function History({ view }: { readonly view: SnapshotsView }) {
   );
 }
 
-function SnapshotRow({ snapshot, heads }: { readonly snapshot: Snapshot; readonly heads: readonly string[] }) {
+function columnsOf(worktrees: SnapshotsView["worktrees"]): readonly Column<Snapshot>[] {
+  return [
+    {
+      title: "Snapshot",
+      isName: true,
+      cell: (snapshot) => (
+        <>
+          <Key>{snapshot.snapshot_id}</Key>
+          <div class="narrow under-key">
+            <At at={snapshot.created_at} /> <Key>{snapshot.worktree_id}</Key>
+          </div>
+        </>
+      ),
+    },
+    { title: "Taken", classes: "wide nowrap", cell: (snapshot) => <At at={snapshot.created_at} /> },
+    { title: "Note", cell: (snapshot) => <Note snapshot={snapshot} worktrees={worktrees} /> },
+    { title: "Worktree", classes: "wide", cell: (snapshot) => <Key>{snapshot.worktree_id}</Key> },
+    { title: "Size", classes: "right nowrap", cell: (snapshot) => size(snapshot.bytes) },
+    { title: "Entries", classes: "wider right", cell: (snapshot) => number(snapshot.entries) },
+    { title: "Parent", classes: "wider", cell: (snapshot) => <Key>{snapshot.parent_id ?? "none"}</Key> },
+  ];
+}
+
+function Note({ snapshot, worktrees }: { readonly snapshot: Snapshot } & Pick<SnapshotsView, "worktrees">) {
+  const heads = worktrees.filter(({ head }) => head === snapshot.snapshot_id);
   const tags = snapshot.tags.filter((tag) => tag !== "rescue");
   return (
-    <tr class="row">
-      <th scope="row">
-        <Key>{snapshot.snapshot_id}</Key>
-        <div class="narrow under-key">
-          <At at={snapshot.created_at} /> <Key>{snapshot.worktree_id}</Key>
-        </div>
-      </th>
-      <td class="wide nowrap">
-        <At at={snapshot.created_at} />
-      </td>
-      <td>
-        <div class="note">
-          {snapshot.note}
-
-          {heads.map((name) => (
-            <Badge key={name} text={`${name} stands here`} tone="good" />
-          ))}
-          {snapshot.kind === "rescue" && <Badge text="rescue" />}
-          {tags.map((tag) => (
-            <Badge key={tag} text={`#${tag}`} />
-          ))}
-          {snapshot.warnings.map((warning) => (
-            <Badge key={warning} text={warning} tone="warn" />
-          ))}
-        </div>
-      </td>
-      <td class="wide">
-        <Key>{snapshot.worktree_id}</Key>
-      </td>
-      <td class="right nowrap">{size(snapshot.bytes)}</td>
-      <td class="wider right">{number(snapshot.entries)}</td>
-      <td class="wider">
-        <Key>{snapshot.parent_id ?? "none"}</Key>
-      </td>
-    </tr>
+    <div class="note">
+      {snapshot.note}
+      {heads.map(({ worktree_id: name }) => (
+        <Badge key={name} text={`${name} stands here`} tone="good" />
+      ))}
+      {snapshot.kind === "rescue" && <Badge text="rescue" />}
+      {tags.map((tag) => (
+        <Badge key={tag} text={`#${tag}`} />
+      ))}
+      {snapshot.warnings.map((warning) => (
+        <Badge key={warning} text={warning} tone="warn" />
+      ))}
+    </div>
   );
 }

@@ -3,9 +3,9 @@
 import type { SnapshotsView } from "../../views.js";
 import { useLive } from "../live.js";
 import { SelectField } from "../parts/controls/select-field.js";
-import { ViewHeading } from "../parts/heading.js";
-import { Answer, Command, Empty } from "../parts/messages.js";
-import { pushParams, queryOf, useRoute } from "../route.js";
+import { Command, Empty } from "../parts/messages.js";
+import { Filters, View } from "../parts/view.js";
+import { queryOf, useRoute } from "../route.js";
 import { count } from "../words.js";
 import { History } from "./history.js";
 import { WorktreeList } from "./worktree-list.js";
@@ -20,34 +20,29 @@ export function Snapshots() {
   ];
 
   return (
-    <>
-      <ViewHeading title="Snapshots">
-        {data === null ? "" : `${count(data.total, "snapshot")}, ${count(data.worktrees.length, "worktree")}`}
-      </ViewHeading>
-      <Answer live={live}>
-        {(view) =>
-          view.worktrees.length === 0 && view.total === 0 ? (
-            <NoWorktrees />
-          ) : (
-            <>
-              {view.worktrees.length > 0 && <WorktreeList worktrees={view.worktrees} />}
-              <search class="tools">
-                <SelectField
-                  label="Snapshots of"
-                  value={worktree}
-                  choices={[
-                    { value: "", text: "all worktrees" },
-                    ...names.map((name) => ({ value: name, text: name })),
-                  ]}
-                  onChoose={(next) => pushParams({ worktree: next })}
-                />
-              </search>
-              {view.snapshots.length === 0 ? <NoSnapshots worktree={worktree || names[0]} /> : <History view={view} />}
-            </>
-          )
-        }
-      </Answer>
-    </>
+    <View
+      title="Snapshots"
+      live={live}
+      summary={(view) => `${count(view.total, "snapshot")}, ${count(view.worktrees.length, "worktree")}`}
+    >
+      {(view) =>
+        view.worktrees.length === 0 && view.total === 0 ? (
+          <NoWorktrees />
+        ) : (
+          <>
+            {view.worktrees.length > 0 && <WorktreeList worktrees={view.worktrees} />}
+            <Filters>
+              <SelectField
+                label="Snapshots of"
+                param="worktree"
+                choices={[{ value: "", text: "all worktrees" }, ...names.map((name) => ({ value: name, text: name }))]}
+              />
+            </Filters>
+            {view.snapshots.length === 0 ? <NoSnapshots worktree={worktree || names[0]} /> : <History view={view} />}
+          </>
+        )
+      }
+    </View>
   );
 }
 

@@ -1,56 +1,44 @@
 /** The timeline as a table, with the same content as the chart. */
 
 import type { TimelineView } from "../../views.js";
-import { ShowMore, useLimit } from "../parts/controls/show-more.js";
-import { Heads } from "../parts/heads.js";
 import { Key } from "../parts/key.js";
+import { type Column, Table } from "../parts/table.js";
 import { At } from "../parts/times.js";
 import { endText, lengthText } from "./hold-words.js";
 
+type Hold = TimelineView["rows"][number]["spans"][number] & { readonly resource: string };
+
+const COLUMNS: readonly Column<Hold>[] = [
+  {
+    title: "Key",
+    isName: true,
+    cell: (hold) => (
+      <>
+        <Key>{hold.resource}</Key>
+        <div class="narrow under-key">
+          {hold.mode} <Key>{hold.owner}</Key>
+        </div>
+      </>
+    ),
+  },
+  { title: "Owner", classes: "wide", cell: (hold) => <Key>{hold.owner}</Key> },
+  { title: "Mode", classes: "wide", cell: (hold) => hold.mode },
+  { title: "From", classes: "nowrap", cell: (hold) => <At at={hold.from} /> },
+  { title: "To", classes: "wider nowrap", cell: (hold) => (hold.to === null ? "" : <At at={hold.to} />) },
+  { title: "For", classes: "right nowrap", cell: lengthText },
+  { title: "Ended", cell: endText },
+  { title: "Fence", classes: "wider right", cell: (hold) => hold.fencing_token ?? "" },
+];
+
 export function HoldTable({ view }: { readonly view: TimelineView }) {
-  const { limit, more } = useLimit();
-  const holds = view.rows.flatMap(({ resource, spans }) => spans.map((hold) => ({ resource, hold })));
   return (
-    <>
-      <table class="grid holds">
-        <caption class="unseen">Holds, by key</caption>
-        <Heads
-          columns={[
-            ["Key"],
-            ["Owner", "wide"],
-            ["Mode", "wide"],
-            ["From"],
-            ["To", "wider"],
-            ["For", "right"],
-            ["Ended"],
-            ["Fence", "wider right"],
-          ]}
-        />
-        <tbody>
-          {holds.slice(0, limit).map(({ resource, hold }) => (
-            <tr key={`${resource} ${hold.lock_id} ${hold.from}`} class="row">
-              <th scope="row">
-                <Key>{resource}</Key>
-                <div class="narrow under-key">
-                  {hold.mode} <Key>{hold.owner}</Key>
-                </div>
-              </th>
-              <td class="wide">
-                <Key>{hold.owner}</Key>
-              </td>
-              <td class="wide">{hold.mode}</td>
-              <td class="nowrap">
-                <At at={hold.from} />
-              </td>
-              <td class="wider nowrap">{hold.to === null ? "" : <At at={hold.to} />}</td>
-              <td class="right nowrap">{lengthText(hold)}</td>
-              <td>{endText(hold)}</td>
-              <td class="wider right">{hold.fencing_token ?? ""}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <ShowMore hidden={holds.length - limit} onMore={more} what="holds" />
-    </>
+    <Table
+      name="holds"
+      caption="Holds, by key"
+      columns={COLUMNS}
+      rows={view.rows.flatMap(({ resource, spans }) => spans.map((hold) => ({ ...hold, resource })))}
+      idOf={(hold) => `${hold.resource} ${hold.lock_id} ${hold.from}`}
+      some="holds"
+    />
   );
 }

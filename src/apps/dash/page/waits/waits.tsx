@@ -3,8 +3,8 @@ import { useMemo } from "preact/hooks";
 import type { WaitsView } from "../../views.js";
 import { useLive } from "../live.js";
 import { ShowMore, useLimit } from "../parts/controls/show-more.js";
-import { ViewHeading } from "../parts/heading.js";
-import { Answer, Command, Empty } from "../parts/messages.js";
+import { Command, Empty } from "../parts/messages.js";
+import { View } from "../parts/view.js";
 import { count, number } from "../words.js";
 import { cutForest, forestOf } from "./forest.js";
 import { HolderItem, WaiterItem } from "./forest-items.js";
@@ -12,12 +12,9 @@ import { HolderItem, WaiterItem } from "./forest-items.js";
 export function Waits() {
   const live = useLive<WaitsView>("/api/waits");
   return (
-    <>
-      <ViewHeading title="Waits">{live.data === null ? "" : summaryOf(live.data)}</ViewHeading>
-      <Answer live={live}>
-        {(view) => (view.waiters.length === 0 ? <NobodyWaits /> : <ForestList view={view} />)}
-      </Answer>
-    </>
+    <View title="Waits" live={live} summary={summaryOf}>
+      {(view) => (view.waiters.length === 0 ? <NoWaiters /> : <ForestList view={view} />)}
+    </View>
   );
 }
 
@@ -41,17 +38,17 @@ function ForestList({ view }: { readonly view: WaitsView }) {
 }
 
 function summaryOf(view: WaitsView): string {
-  if (view.waiters.length === 0) return "nobody waits";
+  if (view.waiters.length === 0) return "no request waits";
   const waiters = view.is_all
     ? count(view.waiters.length, "request")
     : `more than ${number(view.waiters.length)} requests`;
   return `${waiters} in line, held up by ${count(view.holders.length, "lock")}`;
 }
 
-function NobodyWaits() {
+function NoWaiters() {
   return (
-    <Empty title="Nobody waits for anybody.">
-      <p>Whoever asks for a lock that is not free stands in line, with --wait for as long as it says:</p>
+    <Empty title="No request waits.">
+      <p>A request for a lock that is not free joins the queue, for as long as --wait says:</p>
       <Command>holdfast run project:alpha --wait 5m -- make</Command>
     </Empty>
   );

@@ -1,24 +1,36 @@
-/** Links to the previous and the next page of a list, so that each page has an address. */
+/** Links to the other pages of a list, so that each page has an address. */
 import { hrefWith } from "../../route.js";
 import { number } from "../../words.js";
 
 export function Pager({ page, pages }: { readonly page: number; readonly pages: number }) {
   if (pages <= 1) return null;
+  const to = (next: number): string => hrefWith({ page: next === 1 ? null : next });
   return (
     <nav class="pager" aria-label="Pages">
-      <Step to={page - 1} isThere={page > 1} text="Previous" />
+      <Step href={page > 1 && to(page - 1)} text="Previous" />
       <span>
         Page {number(page)} of {number(pages)}
       </span>
-      <Step to={page + 1} isThere={page < pages} text="Next" />
+      <Step href={page < pages && to(page + 1)} text="Next" />
     </nav>
   );
 }
 
-function Step({ to, isThere, text }: { readonly to: number; readonly isThere: boolean; readonly text: string }) {
-  if (!isThere) return <span class="step step-none">{text}</span>;
+/** For a list whose pages begin after a number: the way back to the page before is the browser's. */
+export function StepsByNumber({ hasBefore, next }: { readonly hasBefore: boolean; readonly next: number | null }) {
+  if (!hasBefore && next === null) return null;
   return (
-    <a class="step" href={hrefWith({ page: to === 1 ? null : to })}>
+    <nav class="pager" aria-label="Pages">
+      <Step href={hasBefore && hrefWith({ after: null })} text="First page" />
+      <Step href={next !== null && hrefWith({ after: next })} text="Next" />
+    </nav>
+  );
+}
+
+function Step({ href, text }: { readonly href: string | false; readonly text: string }) {
+  if (href === false) return <span class="step step-none">{text}</span>;
+  return (
+    <a class="step" href={href}>
       {text}
     </a>
   );

@@ -1,23 +1,24 @@
-/** A search field. The text that the user types stays when new data arrives in the meantime. */
+/**
+ * A search field: its text is a parameter of the route. The text that the user types stays when new data arrives in the
+ * meantime.
+ */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { useRoute, viewNow } from "../../route.js";
+import { FROM_THE_START, replaceParams, useRoute, viewNow } from "../../route.js";
 
 const PAUSE_MS = 200;
 
 export function SearchField(props: {
   readonly label: string;
-  readonly value: string;
-  readonly onSearch: (text: string) => void;
+  readonly param: string;
   readonly hint?: string;
   readonly isWide?: boolean;
 }) {
-  const { label, value, onSearch, hint, isWide = false } = props;
+  const { label, param, hint, isWide = false } = props;
   const id = useId();
-  const { view } = useRoute();
+  const { view, params } = useRoute();
+  const value = params.get(param) ?? "";
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const search = useRef(onSearch);
-  search.current = onSearch;
 
   useEffect(() => {
     if (timer.current === null) setTyped(value);
@@ -34,8 +35,8 @@ export function SearchField(props: {
     if (timer.current !== null) clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       timer.current = null;
-      // Whoever went to another view meanwhile does not come back for it, nor take it along.
-      if (viewNow() === view) search.current(text.trim());
+      // A user who went to another view in the meantime stays there, without this search.
+      if (viewNow() === view) replaceParams({ ...FROM_THE_START, [param]: text.trim() });
     }, pauseMs);
   };
 

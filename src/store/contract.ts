@@ -11,6 +11,7 @@ import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../l
 import type { Key } from "../lock/key.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
+import type { InheritedProof } from "../platform/process/command-processes.js";
 import type { Scripts, Transactions } from "./database-contract.js";
 import type { Manifests } from "./manifest-contract.js";
 
@@ -262,14 +263,8 @@ export interface Listening extends Disposable {
 }
 
 /** A proof that a command inherits: what is held with it counts as alive while any process has the descriptor open. */
-export interface CommandProof {
+export interface CommandProof extends InheritedProof {
   readonly proof: Proof;
-  /** For the command and nobody else. */
-  readonly descriptor: number;
-  /** This command has it: this process closes its copy. */
-  handOver(pid: number, hasOwnGroup: boolean): void;
-  /** Whether a process that inherited it is left. */
-  isInherited(): boolean;
 }
 
 /** One step of a store's schema that it has not taken yet. */

@@ -33,11 +33,11 @@ import { openIn } from "../../client/open-holdfast.js";
 import type { AcquireOptions } from "../../client/options.js";
 import type { FoundWorkspace } from "../../client/workspace/find-workspace.js";
 import type { GrantRecord } from "../../lock/grant.js";
+import type { CommandEnd, CommandProcesses } from "../../platform/process/command-processes.js";
 import { pathOf } from "../../platform/process/process-table.js";
-import type { CommandEnd, CommandProcesses } from "./command-processes.js";
+import { startCommand } from "../../platform/process/start-command.js";
 import { borrowEnclosing, environmentUnder } from "./enclosing-runs.js";
 import { openSignalDesk, type SignalDesk } from "./signals.js";
-import { startCommand } from "./start-command.js";
 
 /** How long what a command left behind may take to end when asked to. */
 const LEFTOVER_GRACE_MS = 5_000;

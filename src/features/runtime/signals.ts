@@ -10,8 +10,8 @@
  * Without a terminal the runner stays awake while its command is stopped, and keeps the lease.
  */
 
+import type { CommandProcesses } from "../../platform/process/command-processes.js";
 import { terminalPlace } from "../../platform/process/process-table.js";
-import type { CommandProcesses } from "./command-processes.js";
 
 /** Somebody ended the run before its command was started. */
 export class StoppedBySignal extends Error {

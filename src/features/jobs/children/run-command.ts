@@ -7,9 +7,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { BorrowedLease } from "../../../client/lease/borrowed-lease.js";
 import { signalGroup } from "../../../platform/process/signal-group.js";
+import { type Guard, watchGroup } from "../../../platform/process/watch-group.js";
 import type { JobRecord } from "../model.js";
 import { jobEnvironment } from "./job-environment.js";
-import { type Guard, watchGroup } from "./process-group.js";
 
 const KEPT_CHARACTERS = 64 * 1024;
 /** Whoever left the group and still has its output open is not waited for any longer. */

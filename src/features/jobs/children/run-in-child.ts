@@ -9,12 +9,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Guard, watchGroup } from "../../../platform/process/watch-group.js";
 import { asJobError, ToldError } from "../as-json.js";
 import type { RunTools } from "../define.js";
 import type { JobRecord } from "../model.js";
 import { jobEnvironment } from "./job-environment.js";
 import type { Order, Report } from "./messages.js";
-import { type Guard, watchGroup } from "./process-group.js";
 
 /** How the handler's process reaches the store, and shows that the locks are its own. */
 export interface Access {

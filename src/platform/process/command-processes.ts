@@ -16,15 +16,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CommandProof } from "../../client/kernel.js";
-import {
-  exists,
-  hasLocked,
-  listYounger,
-  ownGroup,
-  type ProcessRow,
-  wasStartedWith,
-} from "../../platform/process/process-table.js";
+import { exists, hasLocked, listYounger, ownGroup, type ProcessRow, wasStartedWith } from "./process-table.js";
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -32,9 +24,19 @@ export interface CommandEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** A proof of life that a command inherits: as long as one of its processes has it open, the command lives. */
+export interface InheritedProof {
+  /** For the command and no other process. */
+  readonly descriptor: number;
+  /** This command has it: this process closes its copy. */
+  handOver(pid: number, hasOwnGroup: boolean): void;
+  /** Whether a process that inherited it is left. */
+  isInherited(): boolean;
+}
+
 /** What every process of a run has of it, unless it took pains to get rid of it. */
 export interface Heritage {
-  readonly proof: CommandProof | null;
+  readonly proof: InheritedProof | null;
   /** The file of the proof, as the system names it. */
   readonly proofPath: string | null;
   /** `NAME=VALUE` in the environment. */

@@ -3,7 +3,7 @@
  * group when that takes too long or when the child has ended.
  */
 import type { ChildProcess } from "node:child_process";
-import { signalGroup } from "../../../platform/process/signal-group.js";
+import { signalGroup } from "./signal-group.js";
 
 const KILL_AFTER_MS = 2_000;
 

@@ -3,8 +3,8 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { existsSync, fstatSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import { terminalPlace } from "../../platform/process/process-table.js";
 import { CommandProcesses, type Heritage } from "./command-processes.js";
+import { terminalPlace } from "./process-table.js";
 
 /**
  * Far from the numbers that shells and scripts use, and above those that Node closes on exec when it starts: so the proof

@@ -11,7 +11,7 @@ import { createBorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Guard } from "../../platform/process/watch-group.js";
 import type { Keeper } from "../../platform/process/watcher.js";
 import { asJobError, progressAsJson, resultAsJson, timedOut } from "./as-json.js";
-import { CommandFailed, runCommand } from "./children/run-command.js";
+import { CommandFailed, runJobCommand } from "./children/run-command.js";
 import { runInChild } from "./children/run-in-child.js";
 import type { RunTools } from "./define.js";
 import { type Kind, NO_SUCH_KIND } from "./kind.js";
@@ -145,7 +145,7 @@ export class RunInHand {
     const lease = keys.length === 0 ? null : await createBorrowedLease(kernel, keys, token);
     if (job.command !== null || typeof handler !== "function") this.#hands.keeper.start();
     const locks = lease === null ? null : { lease, token };
-    if (job.command !== null) return runCommand(job, locks, signal, this.#guard, kernel.env);
+    if (job.command !== null) return runJobCommand(job, locks, signal, this.#guard, kernel.env);
     const tools: RunTools = {
       signal,
       lease,

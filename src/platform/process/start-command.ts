@@ -1,10 +1,14 @@
-/** Starts the command of a run, with the input and output of the terminal or the caller, and with the proof of life. */
+/**
+ * Starts commands, and says why one could not be started. `holdfast run` gives its command the input and output of the
+ * terminal or the caller, and the proof of life; the command of a job or a gate is guarded by the watcher instead.
+ */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { existsSync, fstatSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { CommandProcesses, type Heritage } from "./command-processes.js";
 import { terminalPlace } from "./process-table.js";
+import type { Guard } from "./watch-group.js";
 
 /**
  * Far from the numbers that shells and scripts use, and above those that Node closes on exec when it starts: so the proof
@@ -16,7 +20,7 @@ export interface CommandLine {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Where it runs; else where we do. */
+  /** The folder that it runs in (default: that of this process). */
   readonly cwd?: string | undefined;
 }
 
@@ -36,14 +40,18 @@ export class StartFailure extends Error {
 export async function startCommand(line: CommandLine, heritage: Heritage): Promise<CommandProcesses> {
   const hasOwnGroup = !terminalPlace().hasTerminal;
   const [usual, lower] = FIRST_DESCRIPTORS;
-  const options = { env: line.env, cwd: line.cwd, detached: hasOwnGroup };
+  const options = { cwd: line.cwd, detached: hasOwnGroup };
   const child =
-    (await started(line, { ...options, stdio: withProof(heritage, usual) }, OUT_OF_RANGE)) ??
-    (await started(line, { ...options, stdio: withProof(heritage, lower) }, null));
-  if (child === null) throw new RangeError("a command is started, or it is said why not");
+    (await started(line, { ...options, stdio: withProof(heritage, usual) }, { excuse: OUT_OF_RANGE })) ??
+    (await started(line, { ...options, stdio: withProof(heritage, lower) }));
   const processes = new CommandProcesses(child, hasOwnGroup, heritage);
   heritage.proof?.handOver(child.pid, hasOwnGroup);
   return processes;
+}
+
+/** Starts a command in a process group of its own, with pipes for its output and no input. Throws `StartFailure`. */
+export async function startGuarded(line: CommandLine, guard: Guard): Promise<StartedChild> {
+  return started(line, { cwd: line.cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] }, { guard });
 }
 
 function withProof({ proof }: Heritage, first: number): SpawnOptions["stdio"] {
@@ -68,15 +76,25 @@ function firstFree(from: number): number {
 /** What the system says to the number of a descriptor that it does not allow. */
 const OUT_OF_RANGE = "EINVAL";
 
-/** Null when it could not be started for this reason. */
+type StartedChild = ChildProcess & { readonly pid: number };
+
 async function started(
   line: CommandLine,
   options: SpawnOptions,
-  excuse: string | null,
-): Promise<(ChildProcess & { readonly pid: number }) | null> {
+  how?: { readonly guard: Guard },
+): Promise<StartedChild>;
+/** Returns null when the command could not be started for this reason. */
+async function started(line: CommandLine, options: SpawnOptions, how: { excuse: string }): Promise<StartedChild | null>;
+async function started(
+  line: CommandLine,
+  options: SpawnOptions,
+  { guard, excuse }: { readonly guard?: Guard; readonly excuse?: string } = {},
+): Promise<StartedChild | null> {
+  const begin = (mark: NodeJS.ProcessEnv): ChildProcess =>
+    spawn(line.program, line.args, { ...options, env: { ...line.env, ...mark } });
   let child: ChildProcess;
   try {
-    child = spawn(line.program, line.args, options);
+    child = guard === undefined ? begin({}) : guard.started(begin);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === excuse) return null;
     throw failureOf(error, line);

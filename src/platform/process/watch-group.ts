@@ -5,7 +5,8 @@
 import type { ChildProcess } from "node:child_process";
 import { signalGroup } from "./signal-group.js";
 
-const KILL_AFTER_MS = 2_000;
+/** From SIGTERM, or another request to end, to SIGKILL. */
+export const KILL_AFTER_MS = 2_000;
 
 /** Ends a group when this process cannot. */
 export interface Guard {

@@ -11,10 +11,10 @@ function printed(script: string, descriptors = 1_024): string {
     import { once } from "node:events";
     import { closeSync, openSync } from "node:fs";
     import { Keeper } from "${WATCHER}";
-    import { runCommand } from "${RUN_COMMAND}";
+    import { runJobCommand } from "${RUN_COMMAND}";
     const unguarded = { started: (begin) => begin({}), over: () => undefined };
     const { signal } = new AbortController();
-    const run = (...command) => runCommand({ id: 1, command }, null, signal, unguarded, process.env);
+    const run = (...command) => runJobCommand({ id: 1, command }, null, signal, unguarded, process.env);
     const withoutDescriptors = (work) => {
       const taken = [];
       try { for (;;) taken.push(openSync("/dev/null")); } catch {}
@@ -29,12 +29,11 @@ function printed(script: string, descriptors = 1_024): string {
 }
 
 describe("JOB-6: the process of a command", () => {
-  // kills: job-no-descriptors
   it("that cannot be started for want of descriptors is a failed run, and ends nobody else", () => {
     const script = `
       const failed = withoutDescriptors(() => run("true").catch((error) => error.code));
       console.log(await failed, (await run("true")).exit_code);`;
-    expect(printed(script, 64)).toBe("EMFILE 0\n");
+    expect(printed(script, 64)).toBe("E_IO 0\n");
   });
 
   // kills: job-keeper-again

@@ -8,7 +8,7 @@ import { type BoardStore, CHANGE, type ChangeOptions } from "../board-store.js";
 import { type GateStatus, type Issue, notFound } from "../issue.js";
 import { type Gate, type GateRun, makeGate, type NewGate } from "./gate.js";
 import { findGate, gatesToChange, requireGate, runDocument } from "./gate-files.js";
-import { type CommandResult, runCommand } from "./run-gate.js";
+import { type CommandResult, runGateCommand } from "./run-gate.js";
 
 /** `E_INVALID_ARGUMENT` when there is one of that name. */
 export async function defineGate(board: BoardStore, wanted: NewGate): Promise<Gate> {
@@ -83,15 +83,18 @@ export async function runGate(
       details: { field: "gate" },
       next: [`holdfast issue gate pass ${id} ${name}`],
     });
-  const { command } = gate;
+  const [program = "", ...args] = gate.command;
   const startedAt = board.now();
   const result = await board.keepingClaim(id, options.token, () =>
-    runCommand(command, {
-      cwd: dirname(dirname(board.dir)),
-      env: { ...kernelOf(board.holdfast).env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
-      timeoutMs: gate.timeout_s * 1000,
-      signal,
-    }),
+    runGateCommand(
+      {
+        program,
+        args,
+        cwd: dirname(dirname(board.dir)),
+        env: { ...kernelOf(board.holdfast).env, HOLDFAST_ISSUE: id, HOLDFAST_GATE: name },
+      },
+      { timeoutMs: gate.timeout_s * 1000, signal },
+    ),
   );
   const run = toRun(board, id, gate, startedAt, result);
   return { issue: await settleGate(board, id, name, run.status, { ...options, note: describe(run), run }), run };

@@ -1,25 +1,19 @@
 /**
- * Runs a job that is a command: in a process group of its own, ended whole when the run is over for whatever reason.
- * The run is not over before the group is: first SIGTERM, then SIGKILL, then it is settled, so that its work never
- * outlives its locks. When the worker is killed or frozen, the watcher ends the group.
+ * Runs a job that is a command, with the keys and tokens of its locks in its environment. The run is not over before the
+ * process group of the command is: then it is settled, so that its work never outlives its locks.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { Socket } from "node:net";
 import type { BorrowedLease } from "../../../client/lease/borrowed-lease.js";
-import { signalGroup } from "../../../platform/process/signal-group.js";
-import { type Guard, watchGroup } from "../../../platform/process/watch-group.js";
+import { runCommand } from "../../../platform/process/run-command.js";
+import { StartFailure } from "../../../platform/process/start-command.js";
+import type { Guard } from "../../../platform/process/watch-group.js";
 import type { JobRecord } from "../model.js";
 import { jobEnvironment } from "./job-environment.js";
-
-const KEPT_CHARACTERS = 64 * 1024;
-/** Whoever left the group and still has its output open is not waited for any longer. */
-const LAST_OUTPUT_MS = 1_000;
 
 export interface CommandResult {
   /** Null when a signal ended it. */
   readonly exit_code: number | null;
   readonly signal: string | null;
-  /** The end of what it printed. */
+  /** The beginning and the end of its output. */
   readonly output: string;
 }
 
@@ -39,8 +33,8 @@ export interface CommandLocks {
   readonly token: string;
 }
 
-/** Rejects when it could not be started, was ended by a signal, or its exit code is not 0. */
-export function runCommand(
+/** Throws a coded error when the command cannot be started, and `CommandFailed` when a signal ended it or its exit code is not 0. */
+export async function runJobCommand(
   { command, id }: JobRecord,
   locks: CommandLocks | null,
   signal: AbortSignal,
@@ -48,52 +42,20 @@ export function runCommand(
   env: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
   const [program = "", ...args] = command ?? [];
-  return new Promise((resolve, reject) => {
-    const child = guard.started((mark) =>
-      spawn(program, args, {
-        stdio: ["ignore", "pipe", "pipe"],
-        detached: true,
-        env: { ...environmentOf(jobEnvironment(env, id), locks), ...mark },
-      }),
-    );
-    child.once("error", reject);
-    let output = "";
-    const streams = outputOf(child);
-    for (const stream of streams)
-      stream.setEncoding("utf8").on("data", (part: string) => {
-        output = (output + part).slice(-KEPT_CHARACTERS);
-      });
-    watchGroup(child, signal, guard, () => signalGroup(child, "SIGTERM"));
-    child.once("exit", (exitCode, killedBy) => {
-      const settle = (): void => {
-        clearTimeout(late);
-        const result = { exit_code: exitCode, signal: killedBy, output };
-        if (exitCode === 0) resolve(result);
-        else reject(new CommandFailed(program, result));
-      };
-      const giveUp = (): void => {
-        // It may go on printing, but keeps no worker from ending.
-        // mutant: job-output-left-open: for (const stream of streams) stream.unref(); →
-        for (const stream of streams) stream.unref();
-        settle();
-      };
-      // Behind the immediate: a worker that slept meanwhile reads what is there before it gives up.
-      const late = setTimeout(() => setImmediate(giveUp), LAST_OUTPUT_MS);
-      child.once("close", settle);
-    });
+  const environment = { ...jobEnvironment(env, id), ...environmentOf(locks) };
+  const line = { program, args, env: environment };
+  const end = await runCommand(line, signal, guard).catch((error: unknown) => {
+    throw error instanceof StartFailure ? error.error : error;
   });
+  const { exitCode, signal: killedBy, output } = end;
+  const result = { exit_code: exitCode, signal: killedBy, output };
+  if (exitCode !== 0) throw new CommandFailed(program, result);
+  return result;
 }
 
-/** None when there was no descriptor left to start it with. A pipe from a child is a socket. */
-function outputOf({ stdout, stderr }: ChildProcess): Socket[] {
-  // mutant: job-no-descriptors: , stderr].filter((stream) => stream instanceof Socket); → , stderr] as Socket[];
-  return [stdout, stderr].filter((stream) => stream instanceof Socket);
-}
-
-function environmentOf(env: NodeJS.ProcessEnv, locks: CommandLocks | null): NodeJS.ProcessEnv {
-  if (locks === null) return env;
+function environmentOf(locks: CommandLocks | null): NodeJS.ProcessEnv {
+  if (locks === null) return {};
   return {
-    ...env,
     HOLDFAST_RESOURCE: locks.lease.keys.join(" "),
     HOLDFAST_FENCING_TOKEN: locks.lease.fencingTokens.join(" "),
     HOLDFAST_LEASE_TOKEN: locks.token,

@@ -11,6 +11,7 @@
 import { statSync } from "node:fs";
 import type { OptionNames } from "../../base/check-options.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { type GrantRef, kernelOf } from "../../client/kernel.js";
 import type { Contention } from "../../lock/contention.js";
@@ -217,7 +218,7 @@ export function claimedByAnother(id: string, cause: HoldfastError, next?: readon
   return new HoldfastError("E_LOCK_CONFLICT", `issue ${id} is claimed by ${contention?.owner ?? "somebody"}`, {
     cause,
     details: { ...cause.details, issue: id },
-    ...(next === undefined ? {} : { next }),
+    ...given({ next }),
   });
 }
 

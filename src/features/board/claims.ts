@@ -9,6 +9,7 @@
 import type { OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import { kernelOf } from "../../client/kernel.js";
 import type { Lease } from "../../client/lease/lease.js";
 import type { Grant } from "../../lock/grant.js";
@@ -123,8 +124,7 @@ async function tryClaim(board: BoardStore, commit: Commit, id: string, options: 
   try {
     const { ttl, pid, keepToken } = options;
     lease = await take(board, id, {
-      ...(pid === undefined ? {} : { pid }),
-      ...(ttl === undefined ? {} : { ttl }),
+      ...given({ pid, ttl }),
       ...(keepToken === undefined ? {} : { keepToken: (token: string) => keepToken(token, id) }),
     });
   } catch (error) {
@@ -184,10 +184,7 @@ async function take(board: BoardStore, id: string, options: ClaimOptions): Promi
     detached: true,
     wait,
     metadata: { issue: id },
-    ...(ttl === undefined ? {} : { ttl }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(keepToken === undefined ? {} : { keepToken }),
+    ...given({ ttl, signal, pid, keepToken }),
   });
   return taking.catch((error: unknown) => {
     throw isHoldfastError(error, "E_LOCK_CONFLICT") ? claimedByAnother(id, error) : error;

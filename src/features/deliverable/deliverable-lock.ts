@@ -2,6 +2,7 @@
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import type { Duration } from "../../base/duration.js";
 import { isHoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { DeliverableRecord } from "../../client/deliverable/record.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import type { RecoveredLock } from "./stale.js";
@@ -54,7 +55,7 @@ export class DeliverableLock {
 
   /** Extends the lease from now on. `E_LOCK_EXPIRED`, `E_LOCK_NOT_HELD` */
   async renew(ttl?: Duration): Promise<void> {
-    this.#record = await this.#home.renew({ token: this.token, ...(ttl === undefined ? {} : { ttl }) });
+    this.#record = await this.#home.renew({ token: this.token, ...given({ ttl }) });
   }
 
   /** Runs a quick, synchronous `write` only if the lock still stands, before anybody else can take over. */

@@ -11,6 +11,7 @@ import { hostname } from "node:os";
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import { sleep } from "../../base/sleep.js";
 import type { Kernel, Scripts } from "../../client/kernel.js";
 import { newLeaseToken } from "../../lock/lease-token.js";
@@ -157,7 +158,7 @@ export function startWorker(
     const beats = all.map(({ run, progress }) => ({
       job: run.job.id,
       fence: run.fence,
-      ...(progress === undefined ? {} : { progress }),
+      ...given({ progress }),
     }));
     const pulses = all.length === 0 ? [] : await scripts.run(() => beat(beats), { durable: false });
     for (const [at, each] of all.entries()) {

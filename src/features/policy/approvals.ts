@@ -7,6 +7,7 @@
  */
 import type { Duration } from "../../base/duration.js";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import type { Contention } from "../../lock/contention.js";
 import type { GrantRecord } from "../../lock/grant.js";
@@ -45,7 +46,7 @@ export async function approve(holdfast: Holdfast, approval: Approval, options: A
     throw new HoldfastError("E_FORBIDDEN", `${holdfast.owner} may not approve anything: only a user or an admin may`);
   const { reason, ttl = DEFAULT_TTL } = options;
   const { operation, ids } = approval;
-  const metadata = { operation, ids, ...(reason === undefined ? {} : { reason }) };
+  const metadata = { operation, ids, ...given({ reason }) };
   try {
     const lease = await holdfast.acquire(approvalKey(approval), { detached: true, ttl, wait: 0, metadata });
     return { token: lease.token, record: lease.grants[0] as GrantRecord };
@@ -116,6 +117,6 @@ function notApproved(approval: Approval, why: string, cause?: unknown): Holdfast
   return new HoldfastError("E_FORBIDDEN", `${operation} cannot be undone and ${why}`, {
     details: { operation, ids },
     next: [`Ask a person to run: holdfast approve ${wordsOf(approval)} --by user:NAME`],
-    ...(cause === undefined ? {} : { cause }),
+    ...given({ cause }),
   });
 }

@@ -5,6 +5,7 @@
 
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { HoldfastError, invalidArgument } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import type { Lease } from "../../client/lease/lease.js";
 import type { AcquireOptions } from "../../client/options.js";
@@ -144,8 +145,6 @@ export class Policies {
 
 function timesOf({ ttl, wait, signal }: PerformOptions): Pick<AcquireOptions, "ttl" | "wait" | "signal"> {
   return {
-    ...(ttl === undefined ? {} : { ttl }),
-    ...(wait === undefined ? {} : { wait }),
-    ...(signal === undefined ? {} : { signal }),
+    ...given({ ttl, wait, signal }),
   };
 }

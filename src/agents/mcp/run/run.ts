@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { HOME } from "../../../base/home-folder.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf } from "../../../client/kernel.js";
@@ -41,7 +42,7 @@ export class Run {
     this.holdings = new Holdings(() => this.holdfast);
     this.policies = new Policies({
       ...(policy === undefined ? {} : { operations: policy }),
-      ...(deployment === undefined ? {} : { deployment }),
+      ...given({ deployment }),
     });
     this.#workspace = workspace;
     this.#env = env;

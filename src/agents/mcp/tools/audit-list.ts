@@ -1,5 +1,6 @@
 /** The tool `audit_list`: lists the latest entries of the audit trail. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import { quoted } from "../quoting.js";
 import { namedKeys } from "../run/wanted-keys.js";
 import { defineTool, limit, listOf, TEXT } from "../tool.js";
@@ -17,7 +18,7 @@ export const auditList = defineTool({
       keys: key === undefined ? [] : [key],
       paths: path === undefined ? [] : [path],
     });
-    const found = await run.holdfast.audit.recent({ limit: most, ...(resource === undefined ? {} : { resource }) });
+    const found = await run.holdfast.audit.recent({ limit: most, ...given({ resource }) });
     const entries = found.map((entry) => ({
       at: entry.at,
       event: entry.event,

@@ -1,5 +1,6 @@
 /** The tool `issue_add`: adds an issue to the board. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import { PRIORITIES } from "../../../features/board/issue.js";
 import { ISSUE, issueText } from "../issues.js";
 import { defineTool } from "../tool.js";
@@ -20,10 +21,7 @@ export const issueAdd = defineTool({
   async call({ title, description, priority, labels, depends_on: dependencies }, { run: { board } }) {
     const issue = await board.add({
       title,
-      ...(description === undefined ? {} : { description }),
-      ...(priority === undefined ? {} : { priority }),
-      ...(labels === undefined ? {} : { labels }),
-      ...(dependencies === undefined ? {} : { dependencies }),
+      ...given({ description, priority, labels, dependencies }),
     });
     return { data: { issue }, text: `Added.\n${issueText(issue)}` };
   },

@@ -1,5 +1,6 @@
 /** The tool `issue_claim`: claims an issue, or the best one that is ready. The claim ends with the run. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import { issueKey } from "../../../features/board/issue.js";
 import { ISSUE, issueText } from "../issues.js";
 import { tellingOfTheWait } from "../run/wait-progress.js";
@@ -48,7 +49,7 @@ async function claimFor({ id, labels, wait_s: wait = 0, ttl_s = DEFAULT_TTL_S }:
   const { board } = call.run;
   const ttl = ttl_s * 1_000;
   const pid = process.pid;
-  if (id === undefined) return board.claimNext({ ttl, pid, ...(labels === undefined ? {} : { labels }) });
+  if (id === undefined) return board.claimNext({ ttl, pid, ...given({ labels }) });
   const claim = board.claim(id, { ttl, pid, wait: wait * 1_000, signal: call.signal });
   return tellingOfTheWait(call, [issueKey(id)], wait, claim);
 }

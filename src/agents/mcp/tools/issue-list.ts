@@ -1,5 +1,6 @@
 /** The tool `issue_list`: lists the issues of the board, a page at a time. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import { ISSUE_STATES } from "../../../features/board/issue.js";
 import { ISSUES, issueLine } from "../issues.js";
 import { defineTool, limit, NEXT, NUMBER } from "../tool.js";
@@ -23,10 +24,9 @@ export const issueList = defineTool({
     const page = await board.list({
       limit: most,
       ...(state === undefined ? {} : { state: [state] }),
-      ...(ready === undefined ? {} : { ready }),
+      ...given({ ready }),
       ...(label === undefined ? {} : { labels: [label] }),
-      ...(text === undefined ? {} : { text }),
-      ...(after === undefined ? {} : { after }),
+      ...given({ text, after }),
     });
     const lines = page.issues.length === 0 ? ["No issues."] : page.issues.map((issue) => `- ${issueLine(issue)}`);
     if (page.next !== null) lines.push(`${page.total} in all: issue_list with after ${JSON.stringify(page.next)}.`);

@@ -1,6 +1,7 @@
 /** The tool `issue_update`: changes an issue. Closing it, or sending it back, ends the claim. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import type { Issue } from "../../../features/board/board.js";
 import {
   ISSUE_STATES,
@@ -33,9 +34,7 @@ export const issueUpdate = defineTool({
     if ([state, priority, ...(addLabels ?? []), ...(removeLabels ?? [])].every((each) => each === undefined))
       throw invalidArgument("change", `say at least one of ${CHANGES.join(", ")}`);
     const patch: IssuePatch = {
-      ...(priority === undefined ? {} : { priority }),
-      ...(addLabels === undefined ? {} : { addLabels }),
-      ...(removeLabels === undefined ? {} : { removeLabels }),
+      ...given({ priority, addLabels, removeLabels }),
     };
     const before = await own.board.get(id).catch(() => null);
     const issue = await change(own, parseIssueId(id), state, patch);
@@ -54,7 +53,7 @@ async function change(
   const claim = token === undefined ? {} : { token };
   const closes = state === "done" || state === "rejected";
   const sendsBack = token !== undefined && state !== undefined && SENT_BACK.includes(state);
-  if (!closes && !sendsBack) return board.update(id, { ...patch, ...(state === undefined ? {} : { state }) }, claim);
+  if (!closes && !sendsBack) return board.update(id, { ...patch, ...given({ state }) }, claim);
   // mutant: board-end-in-one-step: { ...claim, patch }; → { ...claim, patch }; await board.update(id, patch, claim);
   const end = { ...claim, patch };
   const issue = closes ? await board.close(id, { state, ...end }) : await board.release(id, { state, ...end });

@@ -1,5 +1,6 @@
 /** The tool `lock_acquire`: acquires locks for the run. Keys that the run already holds are not requested again. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import type { LastingRecord } from "../../../client/reading/lock-status.js";
 import { MODES } from "../../../lock/mode.js";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
@@ -46,7 +47,7 @@ export const lockAcquire = defineTool({
         signal: call.signal,
         within: await call.run.holdings.presented(),
         presenting: await call.run.tokensOfHook(missing),
-        metadata: { via: "mcp", ...(note === undefined ? {} : { note }) },
+        metadata: { via: "mcp", ...given({ note }) },
       }),
     );
     return told([...held, ...(await call.run.holdings.add(lease, call.signal))], already, ttl);

@@ -1,6 +1,7 @@
 /** The tool `lock_list`: lists the locks that are held in the workspace. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { toLasting } from "../../../client/reading/lock-status.js";
 import { SEEN_GRANTS, seenGrant, seenLine } from "../grants.js";
 import { defineTool, limit, NEXT } from "../tool.js";
@@ -20,7 +21,7 @@ export const lockList = defineTool({
   async call({ prefix, limit: most = DEFAULT_LIMIT, after }, { run }) {
     const found = await run.holdfast.listAs(toLasting, {
       limit: most,
-      ...(prefix === undefined ? {} : { prefix }),
+      ...given({ prefix }),
       ...(after === undefined ? {} : { after: placeOf(after) }),
     });
     const last = found.at(-1);

@@ -1,5 +1,6 @@
 /** The tool `operation_begin`: acquires the locks that the policy names for an operation. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import type { Scope } from "../../../features/policy/decide.js";
 import type { Policies } from "../../../features/policy/perform.js";
 import { OWN_GRANTS, ownGrant, ownLine } from "../grants.js";
@@ -22,10 +23,10 @@ export const operationBegin = defineTool({
   output: { grants: OWN_GRANTS },
   async call({ operation, ids = {}, objects, approval, wait_s: wait = 0, ttl_s: ttl = DEFAULT_TTL_S }, call) {
     const { policies, holdfast, holdings } = call.run;
-    const scope = { ids, ...(objects === undefined ? {} : { objects }) };
+    const scope = { ids, ...given({ objects }) };
     const begun = policies.begin(holdfast, operation, {
       ...scope,
-      ...(approval === undefined ? {} : { approval }),
+      ...given({ approval }),
       wait: wait * 1_000,
       ttl: ttl * 1_000,
       pid: process.pid,

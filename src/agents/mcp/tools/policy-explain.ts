@@ -1,5 +1,6 @@
 /** The tool `policy_explain`: lists the locks that an operation needs, and acquires none. */
 import * as z from "zod";
+import { given } from "../../../base/given.js";
 import { quoted } from "../quoting.js";
 import { defineTool, FLAG, listOf, TEXT } from "../tool.js";
 
@@ -23,7 +24,7 @@ export const policyExplain = defineTool({
       const lines = operations.map((each) => `- ${quoted(each.operation)}: ${quoted(each.about)}`);
       return { data: { operations }, text: lines.join("\n") };
     }
-    const needed = policies.explain(operation, { ids, ...(objects === undefined ? {} : { objects }) });
+    const needed = policies.explain(operation, { ids, ...given({ objects }) });
     const locks = needed.locks.map(({ resource, mode }) => ({ key: resource, mode }));
     const lines = [
       `${operation} needs:`,

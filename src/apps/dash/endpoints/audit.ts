@@ -1,6 +1,7 @@
 /** The endpoint `audit`: the entries of the audit trail, newest first. */
 
 import { invalidArgument } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { AUDIT_EVENTS, type AuditFilter } from "../../../lock/audit.js";
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";
@@ -19,10 +20,7 @@ function filterOf(query: Query): AuditFilter {
   const [text, resource, owner, since] = ["text", "resource", "owner", "since"].map((name) => query.text(name));
   const event = query.oneOf("event", AUDIT_EVENTS);
   return {
-    ...(text === undefined ? {} : { text }),
-    ...(resource === undefined ? {} : { resource }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(event === undefined ? {} : { event }),
+    ...given({ text, resource, owner, event }),
     ...(since === undefined ? {} : { since: timeOf(since) }),
   };
 }

@@ -1,6 +1,7 @@
 /** The endpoint `board`: the issues, a column for each state. */
 
 import { HoldfastError } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { ISSUE_STATES } from "../../../features/board/issue.js";
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";
@@ -16,7 +17,7 @@ export async function board({ board: reader }: Sources, query: Query): Promise<O
   const { issues, next, unreadable } = await reader.list({
     limit: MOST_READ,
     sort: "priority",
-    ...(text === undefined ? {} : { text }),
+    ...given({ text }),
     ...(label === undefined ? {} : { labels: [label] }),
   });
   const columns = ISSUE_STATES.map((state) => {

@@ -1,6 +1,7 @@
 /** The endpoint `jobs`: the running and waiting jobs, project by project, and all jobs, newest first. */
 
 import { HoldfastError } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import { JOB_STATES } from "../../../features/jobs/model.js";
 import type { Query } from "../query.js";
 import type { Sources } from "../sources.js";
@@ -16,8 +17,7 @@ export async function jobs({ jobs: queue }: Sources, query: Query): Promise<Omit
   const found = await queue.list({
     limit: PAGE,
     before,
-    ...(project === undefined ? {} : { project }),
-    ...(state === undefined ? {} : { state }),
+    ...given({ project, state }),
   });
   return {
     lanes: await queue.lanes(project === undefined ? {} : { project }),

@@ -1,4 +1,5 @@
 /** Checks that the configuration can be read and agrees with the settings that the store recorded. */
+import { given } from "../../../base/given.js";
 import { assertAgree } from "../../../lock/settings.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 
@@ -10,8 +11,7 @@ export const workspaceConfig: Check = {
     const { levels, profiles } = patient.workspace.config;
     try {
       assertAgree(store.settings, {
-        ...(levels === undefined ? {} : { levels }),
-        ...(profiles === undefined ? {} : { profiles }),
+        ...given({ levels, profiles }),
       });
       return [];
     } catch (error) {

@@ -4,6 +4,7 @@
  * imported again.
  */
 import { invalidArgument, isHoldfastError } from "../../../base/errors.js";
+import { given } from "../../../base/given.js";
 import type { BoardStore } from "../board-store.js";
 import { type Draft, makeAll } from "../create.js";
 import { checkFields, type Issue, oneOf } from "../issue.js";
@@ -64,7 +65,7 @@ function rename(drafts: readonly SourcedDraft[], known: ReadonlyMap<string, stri
     const dependencies = names.flatMap((name) => known.get(name) ?? (keys.has(name) ? [`file:${name}`] : []));
     const missing = names.filter((name) => !known.has(name) && !keys.has(name));
     const context = missing.length === 0 ? fields.context : { ...fields.context, missing_dependencies: missing };
-    return { key: `file:${key}`, fields: { ...fields, dependencies, ...(context === undefined ? {} : { context }) } };
+    return { key: `file:${key}`, fields: { ...fields, dependencies, ...given({ context }) } };
   });
 }
 

@@ -105,7 +105,8 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
     const { openIn } = await import("../../client/open-holdfast.js");
     const opened = await openIn(here, made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) });
     ending.opened.push(opened);
-    workspace = undefined; // It is there now, if it was not.
+    // It is there and recorded now, if it was not.
+    if (!here.isThere || here.record === null) workspace = undefined;
     return opened;
   };
   const openForReading = async (): Promise<Holdfast | null> => {

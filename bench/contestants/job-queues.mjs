@@ -177,7 +177,7 @@ export async function fill(holdfast, count, projectOf) {
 }
 
 const COLUMNS = `kind, project, class, needs, flow, is_map, priority, payload, locks, max_attempts, attempts, lock_wait_ms, state,
-  run_at, cancelling, created_at`;
+  run_at, cancelling, created_at, own_locks, own_attempts`;
 
 /** So many more of each job that is there and meets the condition. Nothing changes for their flows: they have jobs already. */
 export async function multiply(holdfast, condition, copies) {

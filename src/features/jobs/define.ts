@@ -11,9 +11,12 @@ import { MODES } from "../../lock/mode.js";
 import { asJson } from "./as-json.js";
 import { parseCap } from "./cap-names.js";
 import { CLASSES, JOB_STATES, type JobClass, type JobLock, type JobRecord, type NewJob } from "./model.js";
+import { unionOf } from "./scripts/kind-rules.js";
 import type { JobPage } from "./scripts/read-jobs.js";
 import { nextTime } from "./scripts/schedule.js";
 import type { ProjectSettings } from "./scripts/state/caps.js";
+import { type Definition, least } from "./scripts/state/definitions.js";
+import { COMMANDS, kindLabel } from "./unmet-needs.js";
 
 /** What a handler is given besides its job. */
 export interface RunTools {
@@ -29,7 +32,7 @@ export interface RunTools {
   onSettle(body: (sql: Sql) => unknown): void;
 }
 
-export type JobHandler = (job: JobRecord, tools: RunTools) => unknown;
+export type JobHandler<Payload = unknown> = (job: JobRecord<Payload>, tools: RunTools) => unknown;
 
 /** What a handler in a process of its own is given besides its job. */
 export interface ChildRunTools extends Omit<RunTools, "onSettle"> {
@@ -38,16 +41,24 @@ export interface ChildRunTools extends Omit<RunTools, "onSettle"> {
 }
 
 /** What a module that runs in a process of its own exports as `handler`. */
-export type ChildHandler = (job: JobRecord, tools: ChildRunTools) => unknown;
+export type ChildHandler<Payload = unknown> = (job: JobRecord<Payload>, tools: ChildRunTools) => unknown;
 
-export interface KindOptions {
-  /** `cpu` or `io`: each has a cap of its own. Default `io`. */
+/**
+ * Rules for all jobs of a kind, whichever process adds them. At the start of a job the stricter of these and the job's
+ * own settings holds. While live workers define a kind differently, the strictest of their rules hold, and all their locks.
+ */
+export interface KindOptions<Payload = unknown> {
+  /** Puts jobs that name no class under the cap of this one, `cpu` or `io`. Where workers differ, `cpu`. Default `io`. */
   readonly class?: JobClass;
-  /** Locks its jobs need unless they say otherwise. */
-  readonly locks?: readonly JobLock[] | ((payload: unknown) => readonly JobLock[]);
-  /** A run that takes longer is ended and counts as failed. */
+  /**
+   * Locks that each job of the kind acquires, besides its own. A function receives the payload in the worker, before the
+   * start, and must give the same locks for the same payload; when it throws, the attempt has failed. Functions with the
+   * same text count as the same.
+   */
+  readonly locks?: readonly JobLock[] | ((payload: Payload) => readonly JobLock[]);
+  /** Ends a run that takes longer, as failed; a job's own limit may be shorter. Default none. */
   readonly timeout?: Duration;
-  /** How often it may fail. Default 3. */
+  /** Limits how often a job may fail; a job's own limit may be lower. Default none; a job's own default is 3. */
   readonly attempts?: number;
 }
 
@@ -79,7 +90,7 @@ export interface EnqueueOptions {
   readonly command?: readonly string[];
 }
 
-export const KIND: OptionNames<KindOptions> = { class: true, locks: true, timeout: true, attempts: true };
+const KIND: OptionNames<KindOptions> = { class: true, locks: true, timeout: true, attempts: true };
 export const ENQUEUE: OptionNames<EnqueueOptions> = {
   ...KIND,
   project: true,
@@ -113,28 +124,50 @@ export function parseNewJob(
   payload: unknown,
   options: EnqueueOptions,
   of: KindOptions,
-  profileOf: (resource: string) => Profile,
+  checked: (locks: readonly JobLock[]) => readonly JobLock[],
   nowMs: number,
 ): NewJob {
-  const locks = options.locks ?? (typeof of.locks === "function" ? of.locks(payload) : of.locks) ?? [];
-  const timeout = options.timeout ?? of.timeout;
+  const ofKind = typeof of.locks === "function" ? of.locks(payload) : of.locks;
+  const timeouts = [options.timeout, of.timeout].map((each) => parseTimeout(each) ?? null);
+  const ownClass = options.class ?? of.class;
+  const attempts = [options.attempts ?? DEFAULT_ATTEMPTS, of.attempts].map(parseAttempts);
   return {
     kind: parseName(kind, "kind"),
     project: parseName(options.project, "project"),
     map: options.map === undefined ? null : parseName(options.map, "map"),
-    class: parseClass(options.class ?? of.class ?? "io"),
+    class: parseClass(ownClass ?? "io"),
+    own_class: ownClass === undefined ? null : parseClass(ownClass),
     needs: [...needsOf(kind, options)],
     priority: whole(options.priority ?? 0, "priority", -MOST_PRIORITY, MOST_PRIORITY),
     payload: parsePayload(payload),
-    locks: parseLocks(locks, profileOf),
+    locks: unionOf(checked(options.locks ?? []), checked(ofKind ?? [])),
     command: options.command === undefined ? null : parseCommand(options.command),
     unique_key: options.unique === undefined ? null : parseUnique(options.unique),
-    max_attempts: whole(options.attempts ?? of.attempts ?? DEFAULT_ATTEMPTS, "attempts", 1, MOST_ATTEMPTS),
-    timeout_ms: timeout === undefined ? null : parseDuration(timeout, "timeout", SOME_TIME),
+    max_attempts: least(attempts) ?? DEFAULT_ATTEMPTS,
+    timeout_ms: least(timeouts),
     lock_wait_ms: parseDuration(options.lockWait ?? DEFAULT_LOCK_WAIT_MS, "lockWait", SOME_TIME),
     ...parseStart(options),
     ...parseCron(options, nowMs),
   };
+}
+
+/** Checks the rules of a kind. `E_INVALID_ARGUMENT` naming the field. */
+export function parseKindOptions(options: KindOptions): Omit<Definition, "locks"> {
+  checkOptions(options, KIND);
+  const [attempts, timeoutMs] = [parseAttempts(options.attempts), parseTimeout(options.timeout)];
+  return {
+    ...(options.class === undefined ? {} : { class: parseClass(options.class) }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+  };
+}
+
+function parseAttempts(attempts: number | undefined): number | undefined {
+  return attempts === undefined ? undefined : whole(attempts, "attempts", 1, MOST_ATTEMPTS);
+}
+
+function parseTimeout(timeout: Duration | undefined): number | undefined {
+  return timeout === undefined ? undefined : parseDuration(timeout, "timeout", SOME_TIME);
 }
 
 /** A job needs a worker that knows its kind, or one that runs commands, and whatever else it says. */
@@ -150,12 +183,6 @@ export function parseHandler(handler: unknown): JobHandler | URL {
   if (typeof handler === "function") return handler as JobHandler;
   if (handler instanceof URL && handler.protocol === "file:") return handler;
   throw invalidArgument("handler", "a function, or the file: URL of a module that exports one as handler");
-}
-
-export const COMMANDS = "commands";
-
-export function kindLabel(kind: string): string {
-  return `kind:${kind}`;
 }
 
 function parseStart({ at, delay }: EnqueueOptions): Pick<NewJob, "run_at_ms" | "delay_ms"> {
@@ -189,7 +216,8 @@ function parseUnique(key: string): string {
   return key;
 }
 
-function parseLocks(locks: readonly JobLock[], profileOf: (resource: string) => Profile): JobLock[] {
+/** `E_INVALID_ARGUMENT`. */
+export function parseLocks(locks: readonly JobLock[], profileOf: (resource: string) => Profile): JobLock[] {
   if (!Array.isArray(locks) || locks.length > MAX_KEYS) throw invalidArgument("locks", `a list of at most ${MAX_KEYS}`);
   if (new Set(locks.map(({ resource }) => resource)).size < locks.length)
     throw invalidArgument("locks", "the same key twice");

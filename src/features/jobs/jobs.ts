@@ -12,16 +12,16 @@ import {
   ENQUEUE,
   type EnqueueOptions,
   type JobHandler,
-  KIND,
   type KindOptions,
   parseHandler,
+  parseLocks,
   parseName,
   parseNewJob,
   parsePage,
   parseProjectSettings,
 } from "./define.js";
 import { addIn, type PostgresClient } from "./enqueue-in.js";
-import type { Kind } from "./kind.js";
+import { type Kind, newKind } from "./kind.js";
 import type { JobLock, JobRecord, NewJob } from "./model.js";
 import { type EndState, type Keep, parseKeep } from "./retention.js";
 import { cancel, type Enqueued, enqueue, retryJob } from "./scripts/enqueue.js";
@@ -70,13 +70,19 @@ export class Jobs {
   }
 
   /**
-   * Says how jobs of this kind are run here: by a function in this process, or, for work that keeps a core busy, by the
-   * `handler` that a module exports, in a process of its own for each run. `E_INVALID_ARGUMENT`.
+   * Defines how jobs of this kind are run here: by a function in this process, or, for work that keeps a core busy, by the
+   * `handler` that a module exports, in a process of its own for each run. The options hold for all jobs of the kind while
+   * a worker of this process is there, whichever process adds them. `Payload` is trusted, not checked.
+   * Throws `E_INVALID_ARGUMENT`.
    */
-  define(kind: string, options: KindOptions, handler: JobHandler | URL): void {
+  define<Payload = unknown>(kind: string, options: KindOptions<Payload>, handler: JobHandler<Payload> | URL): void {
     parseName(kind, "kind");
-    checkOptions(options, KIND);
-    this.#kinds.set(kind, { options, handler: parseHandler(handler) });
+    // The payload is what a producer made it: its type is the caller's word.
+    const untyped = { options: options as KindOptions, handler: handler as JobHandler | URL };
+    this.#kinds.set(
+      kind,
+      newKind(untyped.options, (locks) => this.#checked(locks), parseHandler(untyped.handler)),
+    );
   }
 
   /** Adds a job, durably. With `unique`, the one that is there already, if any. */
@@ -105,10 +111,14 @@ export class Jobs {
 
   #parsed(kind: string, payload: unknown, options: EnqueueOptions): NewJob {
     checkOptions(options, ENQUEUE);
-    const { settings } = this.#kernel;
     const of = this.#kinds.get(kind)?.options ?? {};
-    const job = parseNewJob(kind, payload, options, of, (key) => profileOf(parseKey(key), settings), this.#nowMs);
-    return { ...job, locks: this.#withPayloads(job.locks) };
+    return parseNewJob(kind, payload, options, of, (locks) => this.#checked(locks), this.#nowMs);
+  }
+
+  /** `E_INVALID_ARGUMENT`. */
+  #checked(locks: readonly JobLock[]): readonly JobLock[] {
+    const { settings } = this.#kernel;
+    return this.#withPayloads(parseLocks(locks, (key) => profileOf(parseKey(key), settings)));
   }
 
   /** A lock on a worktree holds its files too, as it does when a client acquires it. Throws for a key of other files. */

@@ -16,15 +16,15 @@ export interface JobLock {
   readonly mode: Mode;
 }
 
-/** What whoever adds a job says of it. */
-interface JobSpec {
+/** The settings of a job: its own, and from its first start on also those of its kind, whichever are stricter. */
+interface JobSpec<Payload = unknown> {
   readonly kind: string;
   readonly project: string;
   readonly map: string | null;
   readonly class: JobClass;
   readonly needs: readonly string[];
   readonly priority: number;
-  readonly payload: unknown;
+  readonly payload: Payload;
   readonly locks: readonly JobLock[];
   readonly command: readonly string[] | null;
   readonly unique_key: string | null;
@@ -37,13 +37,15 @@ interface JobSpec {
 
 /** A job that is about to be added. */
 export interface NewJob extends JobSpec {
+  /** Null leaves it to the kind. */
+  readonly own_class: JobClass | null;
   readonly lock_wait_ms: number;
   /** Not before; null is now, and `delay_ms` later, by the clock of the store. */
   readonly run_at_ms: number | null;
   readonly delay_ms: number;
 }
 
-export interface JobRecord extends JobSpec {
+export interface JobRecord<Payload = unknown> extends JobSpec<Payload> {
   readonly id: number;
   /** The schedule that added it. */
   readonly schedule: number | null;
@@ -57,7 +59,7 @@ export interface JobRecord extends JobSpec {
   readonly worker: string | null;
   /** Of a job that runs: its worker was not heard of for the length of its lease, and the next one that looks takes it back. */
   readonly is_lapsed: boolean;
-  /** What no worker that is there has, of a job that has not begun; empty when one of them can run it. */
+  /** Labels that no live worker has, of a job that has not begun: `kind:KIND` when none runs its kind. Empty when one can run it. */
   readonly unmet_needs: readonly string[];
   readonly created_at: string;
   readonly started_at: string | null;

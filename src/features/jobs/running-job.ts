@@ -116,7 +116,7 @@ export class RunInHand {
     },
   };
 
-  async #perform({ handler }: Kind): Promise<void> {
+  async #perform({ handler }: Pick<Kind, "handler">): Promise<void> {
     const { timeout_ms: limitMs } = this.run.job;
     const late = (): void => this.#endUnlessOver(timedOut(limitMs ?? 0));
     const limit = limitMs === null ? undefined : setTimeout(late, limitMs);

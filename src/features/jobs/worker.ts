@@ -17,13 +17,15 @@ import type { Kernel, Scripts } from "../../client/kernel.js";
 import { newLeaseToken } from "../../lock/lease-token.js";
 import { Keeper } from "../../platform/process/watcher.js";
 import { CautiousCalendar } from "./cautious-calendar.js";
-import { COMMANDS, kindLabel } from "./define.js";
-import type { Kind } from "./kind.js";
+import { givenLocks, type Kind } from "./kind.js";
 import { Cancelled, HandedBack, RunInHand } from "./running-job.js";
+import type { GivenLocks } from "./scripts/kind-rules.js";
 import { lookAtCalendar, prune } from "./scripts/prune.js";
 import { beat } from "./scripts/settle.js";
-import { newWorkerName, signOff, type Turn, takeBackOld, turn } from "./scripts/turn.js";
+import { differences, signOff } from "./scripts/state/definitions.js";
+import { newWorkerName, type Turn, takeBackOld, turn } from "./scripts/turn.js";
 import { type Ride, Settler } from "./settler.js";
+import { COMMANDS, kindLabel } from "./unmet-needs.js";
 
 export interface WorkerOptions {
   /** Runs at once. Default 4. */
@@ -40,6 +42,11 @@ export interface WorkerOptions {
   readonly poll?: Duration;
   /** Told of turns and beats that failed; they are tried again. */
   readonly onError?: (error: unknown) => void;
+  /**
+   * Receives a kind that live workers define differently, once until that changes: a kind that this worker defines, or any
+   * with `commands`. Default: `process.emitWarning`, code `HOLDFAST_KINDS_DIFFER`.
+   */
+  readonly onKindsDiffer?: (kind: string) => void;
 }
 
 export interface Worker {
@@ -58,6 +65,7 @@ const WORK: OptionNames<WorkerOptions> = {
   lease: true,
   poll: true,
   onError: true,
+  onKindsDiffer: true,
 };
 const STOP: OptionNames<{ readonly grace?: Duration }> = { grace: true };
 const LEASE = { atLeastMs: 1_000, atMostMs: 3_600_000 };
@@ -68,6 +76,7 @@ const MOST_AT_ONCE = 10_000;
 const [PRUNE_EVERY_MS, PRUNE_AGAIN_MS] = [60_000, 200];
 /** A cancelled run learns of it with a beat. */
 const LONGEST_BEAT_MS = 2_000;
+const LONGEST_COMPARE_MS = 5_000;
 
 /** `E_INVALID_ARGUMENT` naming the option. */
 export function startWorker(
@@ -77,7 +86,7 @@ export function startWorker(
   options: WorkerOptions,
 ): Worker {
   checkOptions(options, WORK);
-  const { concurrency = 4, node = hostname(), onError = () => undefined } = options;
+  const { concurrency = 4, node = hostname(), onError = () => undefined, onKindsDiffer = warnOfKind } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MOST_AT_ONCE)
     throw invalidArgument("concurrency", `a whole number from 1 to ${MOST_AT_ONCE}`);
   const leaseMs = parseDuration(options.lease ?? 30_000, "lease", LEASE);
@@ -94,6 +103,8 @@ export function startWorker(
   let isBehind = false;
   /** Somebody added a job, or a run was settled, since the last turn began. */
   let isWoken = false;
+  /** Locks that functions gave, until a turn has brought them into the store. */
+  let answers: readonly GivenLocks[] = [];
 
   const nextTurn = (room: number): Ride => {
     const askedAt = performance.now();
@@ -103,6 +114,7 @@ export function startWorker(
     });
     isWoken = false;
     const has = [...[...kinds.keys()].map(kindLabel), ...labels];
+    const definitions = Object.fromEntries([...kinds].map(([kind, { definition }]) => [kind, definition]));
     return {
       turn: {
         worker: name,
@@ -111,6 +123,8 @@ export function startWorker(
         concurrency,
         room,
         leaseMs,
+        definitions,
+        given: answers,
         inHand: [...inHand].map(({ run }) => run.job.id),
         party,
         newToken: newLeaseToken,
@@ -129,7 +143,10 @@ export function startWorker(
           });
         }
         if (taken === null) isWoken = true;
-        else [turnedAt, isBehind] = [askedAt, taken.isBehind];
+        else {
+          [turnedAt, isBehind] = [askedAt, taken.isBehind];
+          answers = taken.asked.flatMap((asked) => givenLocks(asked, kinds.get(asked.kind)) ?? []);
+        }
         resolve(taken);
       },
     };
@@ -138,7 +155,7 @@ export function startWorker(
   /** Also with no room it keeps house and is seen to be there. One that rides along counts. */
   const takeTurn = async (): Promise<void> => {
     while (turning !== null) if ((await turning) !== null) return;
-    const { turn: of, over } = nextTurn(concurrency - inHand.size);
+    const { turn: of, over } = nextTurn(stopping.signal.aborted ? 0 : concurrency - inHand.size);
     const taken = scripts.run(() => turn(of), { durable: false });
     await taken.then(over, () => over(null));
     await taken;
@@ -200,8 +217,25 @@ export function startWorker(
   /** How long until it is to take a turn by itself. */
   const dueMs = (): number => {
     const isFull = inHand.size >= concurrency;
+    if (answers.length > 0) return 0;
     if (!isFull && (isWoken || isBehind)) return 0;
     return turnedAt + (isFull ? beatMs : pollMs) - performance.now();
+  };
+
+  const told = new Map<string, string>();
+  let compareAt = Number.NEGATIVE_INFINITY;
+  /** Behind a turn, which has recorded what this worker defines. */
+  const compareKinds = async (): Promise<void> => {
+    if (performance.now() < compareAt || turnedAt === Number.NEGATIVE_INFINITY) return;
+    compareAt = performance.now() + Math.min(leaseMs / 4, LONGEST_COMPARE_MS);
+    const about = options.commands ? null : new Set(kinds.keys());
+    const found = await scripts.look(() => differences(about));
+    for (const { kind, definitions } of found) {
+      const text = JSON.stringify(definitions);
+      if (told.get(kind) !== text) onKindsDiffer(kind);
+      told.set(kind, text);
+    }
+    for (const kind of told.keys()) if (!found.some((each) => each.kind === kind)) told.delete(kind);
   };
 
   const calendar = new CautiousCalendar();
@@ -224,6 +258,7 @@ export function startWorker(
     while (!stopping.signal.aborted)
       try {
         await keepHouse();
+        await compareKinds();
         const waitMs = dueMs();
         // Runs that end meanwhile may change when it is due.
         if (waitMs > 0) await pause(Math.min(waitMs, pollMs));
@@ -234,6 +269,17 @@ export function startWorker(
       }
   };
   const loop = takeTurns();
+
+  /** While its runs go on, a worker that stops is there: its definitions hold, and its functions answer. */
+  const stay = async (): Promise<void> => {
+    const over = new AbortController();
+    void Promise.all([...inHand].map((each) => each.over)).then(() => over.abort());
+    // mutant: worker-that-stops: while (inHand.size > 0) { → while (inHand.size < 0) {
+    while (inHand.size > 0) {
+      await sleep(beatMs, over.signal).catch(() => undefined);
+      if (inHand.size > 0) await takeTurn().catch(onError);
+    }
+  };
 
   return {
     name,
@@ -250,7 +296,7 @@ export function startWorker(
       // One that was under way may have brought more.
       await turning;
       const late = graceMs === undefined ? undefined : setTimeout(() => handBack(inHand), graceMs);
-      await Promise.all([...inHand].map((each) => each.over));
+      await Promise.all([stay(), ...[...inHand].map((each) => each.over)]);
       clearTimeout(late);
       clearInterval(beats);
       keeper.close();
@@ -258,6 +304,13 @@ export function startWorker(
       await scripts.run(() => signOff(name), { durable: false }).catch(onError);
     },
   };
+}
+
+function warnOfKind(kind: string): void {
+  process.emitWarning(`live workers define the kind ${kind} differently: the strictest of their rules hold`, {
+    type: "HoldfastWarning",
+    code: "HOLDFAST_KINDS_DIFFER",
+  });
 }
 
 function handBack(inHand: ReadonlySet<RunInHand>): void {

@@ -1,8 +1,8 @@
 /** Functions that the commands of jobs share: they open the jobs of the workspace and show a job. */
 
 import { invalidArgument } from "../../../base/errors.js";
-import { COMMANDS } from "../../../features/jobs/define.js";
 import type { JobSettings } from "../../../features/jobs/settings.js";
+import { COMMANDS, unmetText } from "../../../features/jobs/unmet-needs.js";
 import type { JobRecord, Jobs } from "../../../jobs.js";
 import type { BaseContext, Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";
@@ -50,13 +50,6 @@ function remarksOn({ id, error, unmet_needs: unmet }: JobRecord): string[] {
   ];
 }
 
-/** A job that is a command needs a worker that runs such, which is what `holdfast worker` does. */
-function unmetText(unmet: readonly string[]): string {
-  if (!unmet.includes(COMMANDS)) return `no worker that is there has ${unmet.join(", ")}`;
-  const has = unmet.filter((label) => label !== COMMANDS).map((label) => ` --has ${label}`);
-  return `no worker is there to run it; start one: holdfast worker${has.join("")}`;
-}
-
 /** Of a run that is lapsed. */
 export const NOT_HEARD_OF = "worker not heard of";
 
@@ -72,7 +65,7 @@ const JOBS: readonly Column<JobRecord>[] = [
 
 function stateOf({ state, unmet_needs: unmet, is_lapsed: isLapsed }: JobRecord): string {
   if (isLapsed) return `${state}, ${NOT_HEARD_OF}`;
-  return unmet.length > 0 ? `${state}, nobody to run it` : state;
+  return unmet.length > 0 ? `${state}, no worker for it` : state;
 }
 
 function aboutOf(job: JobRecord): string {

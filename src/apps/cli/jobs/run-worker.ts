@@ -29,6 +29,8 @@ export async function runWorker(context: ContextWith<WorkerFlags>): Promise<Outc
       if (text !== told) screen.say(`holdfast: ${text}; trying again`);
       told = text;
     },
+    onKindsDiffer: (kind) =>
+      screen.say(`holdfast: live workers define the kind ${kind} differently; the strictest of their rules hold`),
   });
   screen.say(`worker ${worker.name} runs commands; Ctrl-C or SIGTERM stops it`);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

@@ -94,8 +94,11 @@ export function* cancel(id: number, party: Party): Script<JobRecord | null> {
       yield* tell(party, id, null, { change: "cancelling" });
     }
   } else if (row.state === "scheduled" || row.state === "ready" || row.state === "waiting") {
-    const sql = "UPDATE jobs SET state = 'cancelled', wait_key = NULL, ticket = NULL, ended_at = ?1 WHERE job = ?2";
-    yield* rows(sql, Math.floor(now.wallMs), id);
+    yield* rows(
+      `UPDATE jobs SET state = 'cancelled', wait_key = NULL, ticket = NULL, asked_of = NULL, ended_at = ?1 WHERE job = ?2`,
+      Math.floor(now.wallMs),
+      id,
+    );
     yield* leaveLine(row, party, now);
     yield* refresh(row.project);
     yield* tell(party, id, null, { change: "cancelled" });

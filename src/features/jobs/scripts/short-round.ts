@@ -4,6 +4,7 @@ import { hashLeaseToken } from "../../../lock/lease-token.js";
 import type { JobRun } from "../model.js";
 import { express } from "./query.js";
 import type { Settlement } from "./settle.js";
+import { askable, kindsAsJson } from "./state/definitions.js";
 import { type JobRow, toJob } from "./state/job-row.js";
 import { errorOf, resultOf } from "./state/slots.js";
 import type { TurnOf } from "./turn.js";
@@ -14,7 +15,7 @@ export type Told = "settled" | "late" | "locks";
 interface ToldRound {
   readonly answers: readonly Told[];
   readonly chores: boolean;
-  readonly met_locks: boolean;
+  readonly met_special: boolean;
   readonly called: number;
   /** The number of the first run; those of the others come after it. */
   readonly first: number | null;
@@ -49,6 +50,8 @@ export function* quickRound(
     worker: of?.worker ?? null,
     node: of?.node ?? null,
     has: of === null ? null : JSON.stringify(of.has),
+    kinds: of === null ? null : kindsAsJson(of.definitions),
+    functions: of === null ? [] : askable(of.worker, of.definitions),
     concurrency: of?.concurrency ?? null,
     room: of?.room ?? null,
     lease_ms: of?.leaseMs ?? null,
@@ -63,5 +66,5 @@ export function* quickRound(
     leaseMs: of?.leaseMs ?? 0,
     token: tokens[at] ?? "",
   }));
-  return { answers: told.answers, turn: { runs, called: told.called, isAll: !told.chores && !told.met_locks } };
+  return { answers: told.answers, turn: { runs, called: told.called, isAll: !told.chores && !told.met_special } };
 }

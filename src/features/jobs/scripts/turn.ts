@@ -10,30 +10,31 @@ import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, StepTime } from "../../../client/kernel.js";
 import { endedBy, HAS_ENDED } from "../../../lock/job-time.js";
 import type { JobRun } from "../model.js";
+import { type AskedJob, answer, askedOf, type GivenLocks } from "./kind-rules.js";
 import { pick } from "./pick.js";
 import { releaseLocks, rows, time } from "./query.js";
 import { admitAdded, MOST_CALLED, tickDue } from "./schedule.js";
 import { type QuickTurn, quickRound } from "./short-round.js";
 import { start } from "./start.js";
+import { register, type WorkerEntry } from "./state/definitions.js";
 import { refresh } from "./state/flows.js";
 import { endRun, grantsOf, type Slot } from "./state/slots.js";
 
-export interface TurnOf {
-  readonly worker: string;
-  readonly node: string;
-  readonly has: readonly string[];
-  readonly concurrency: number;
+export interface TurnOf extends WorkerEntry {
   /** How many it can begin now. */
   readonly room: number;
-  readonly leaseMs: number;
   /** Jobs it has in hand: how those runs end it says itself, late or not. */
   readonly inHand: readonly number[];
+  /** Locks that its functions gave for jobs that asked in an earlier turn. */
+  readonly given?: readonly GivenLocks[];
   readonly party: Party;
   newToken(): string;
 }
 
 export interface Turn {
   readonly runs: readonly JobRun[];
+  /** Jobs that ask for the locks that a function of this worker gives. */
+  readonly asked: readonly AskedJob[];
   /** There was more to do than one turn does. */
   readonly isBehind: boolean;
 }
@@ -42,19 +43,21 @@ export interface Turn {
 const MOST_TAKEN_BACK = 50;
 /** Jobs that turn out not to have their locks; more of them in a row than this wait for the next turn. */
 const TRIES = 200;
-/** A worker that is believed to be there for this part of its lease need not say so again. */
-const SEEN_ENOUGH = 0.75;
-/** A worker that is long gone is forgotten. */
-const FORGET_WORKER_MS = 3_600_000;
 
 export function* turn(of: TurnOf): Script<Turn> {
+  yield* answerAsked(of);
   return yield* restOfTurn(of, (yield* quickRound([], of, of.party))?.turn);
+}
+
+/** Before the turn, which may start the jobs that were answered. */
+export function* answerAsked({ given = [], worker, party }: TurnOf): Script<void> {
+  if (given.length > 0) yield* answer(given, worker, party, yield* time());
 }
 
 /** What the quick way, where there is one, has left to do. */
 export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Turn> {
   const runs: JobRun[] = [...(quick?.runs ?? [])];
-  if (quick?.isAll) return { runs, isBehind: quick.called >= MOST_CALLED };
+  if (quick?.isAll) return { runs, asked: [], isBehind: quick.called >= MOST_CALLED };
   const now = yield* time();
   yield* register(of, now);
   const takenBack = yield* takeBackExpired(of, now);
@@ -69,28 +72,11 @@ export function* restOfTurn(of: TurnOf, quick: QuickTurn | undefined): Script<Tu
     const run = yield* start(picked, of, now);
     if (run !== null) runs.push(run);
   }
-  return { runs, isBehind: takenBack === MOST_TAKEN_BACK || isMoreAdded || called >= MOST_CALLED || tries === TRIES };
-}
-
-function* register(of: TurnOf, now: StepTime): Script<void> {
-  yield* rows(`DELETE FROM job_workers WHERE ${HAS_ENDED}`, ...endedBy(now, FORGET_WORKER_MS));
-  yield* rows(
-    `INSERT INTO job_workers VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker) DO UPDATE
-       SET node = ?2, has = ?3, concurrency = ?4, until_ms = ?5, epoch = ?6
-       WHERE job_workers.epoch <> ?6 OR job_workers.has <> ?3 OR job_workers.until_ms < ?7`,
-    of.worker,
-    of.node,
-    JSON.stringify(of.has),
-    of.concurrency,
-    now.ms + of.leaseMs,
-    now.epoch,
-    now.ms + of.leaseMs * SEEN_ENOUGH,
-  );
-}
-
-/** A worker that stops in order. */
-export function* signOff(worker: string): Script<void> {
-  yield* rows("DELETE FROM job_workers WHERE worker = ?1", worker);
+  return {
+    runs,
+    asked: yield* askedOf(of.worker, of.definitions),
+    isBehind: takenBack === MOST_TAKEN_BACK || isMoreAdded || called >= MOST_CALLED || tries === TRIES,
+  };
 }
 
 /**

@@ -142,41 +142,47 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX job_flows_ready ON job_flows (class, needs, vt, flow) WHERE state = 'ready';
 
       CREATE TABLE jobs (
-        job          INTEGER PRIMARY KEY AUTOINCREMENT,
-        kind         TEXT NOT NULL,
-        project      TEXT NOT NULL,
-        map          TEXT,
-        class        TEXT NOT NULL,
-        needs        TEXT NOT NULL,
-        flow         INTEGER NOT NULL,
-        is_map       INTEGER NOT NULL,
-        priority     INTEGER NOT NULL,
-        payload      JSON NOT NULL,
-        locks        JSON NOT NULL,
-        command      JSON,
-        unique_key   TEXT,
-        max_attempts INTEGER NOT NULL,
-        attempts     INTEGER NOT NULL,
-        timeout_ms   INTEGER,
-        lock_wait_ms INTEGER NOT NULL,
-        state        TEXT NOT NULL,
-        run_at       INTEGER NOT NULL,
-        wait_key     TEXT,
-        wait_since   REAL,
-        wait_epoch   TEXT,
-        ask_at       REAL,
-        ticket       TEXT,
-        cancelling   INTEGER NOT NULL,
-        progress     JSON,
-        result       JSON,
-        error        JSON,
-        worker       TEXT,
-        created_at   INTEGER NOT NULL,
-        started_at   INTEGER,
-        ended_at     INTEGER,
-        cron         TEXT,
-        time_zone    TEXT,
-        schedule     INTEGER
+        job            INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind           TEXT NOT NULL,
+        project        TEXT NOT NULL,
+        map            TEXT,
+        class          TEXT NOT NULL,
+        needs          TEXT NOT NULL,
+        flow           INTEGER NOT NULL,
+        is_map         INTEGER NOT NULL,
+        priority       INTEGER NOT NULL,
+        payload        JSON NOT NULL,
+        locks          JSON NOT NULL,
+        command        JSON,
+        unique_key     TEXT,
+        max_attempts   INTEGER NOT NULL,
+        attempts       INTEGER NOT NULL,
+        timeout_ms     INTEGER,
+        lock_wait_ms   INTEGER NOT NULL,
+        state          TEXT NOT NULL,
+        run_at         INTEGER NOT NULL,
+        wait_key       TEXT,
+        wait_since     REAL,
+        wait_epoch     TEXT,
+        ask_at         REAL,
+        ticket         TEXT,
+        cancelling     INTEGER NOT NULL,
+        progress       JSON,
+        result         JSON,
+        error          JSON,
+        worker         TEXT,
+        created_at     INTEGER NOT NULL,
+        started_at     INTEGER,
+        ended_at       INTEGER,
+        cron           TEXT,
+        time_zone      TEXT,
+        schedule       INTEGER,
+        own_class      TEXT,
+        own_locks      JSON NOT NULL,
+        own_attempts   INTEGER NOT NULL,
+        own_timeout_ms INTEGER,
+        given_locks    JSON,
+        asked_of       TEXT
       );
       CREATE INDEX jobs_ready ON jobs (flow, is_map, priority DESC, job) WHERE state = 'ready';
       CREATE INDEX jobs_due ON jobs (run_at, job) WHERE state = 'scheduled';
@@ -187,6 +193,7 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX jobs_of_project ON jobs (project, job);
       CREATE INDEX jobs_ended ON jobs (state, ended_at) WHERE ended_at IS NOT NULL;
       CREATE INDEX jobs_unlisted ON jobs (job) WHERE flow = 0;
+      CREATE INDEX jobs_asked ON jobs (asked_of, job) WHERE asked_of IS NOT NULL;
 
       CREATE TABLE job_slots (
         job        INTEGER PRIMARY KEY,
@@ -203,8 +210,13 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX job_slots_until ON job_slots (until_ms);
 
       CREATE TABLE job_kinds (
-        kind       TEXT PRIMARY KEY,
-        typical_ms REAL NOT NULL
+        kind         TEXT PRIMARY KEY,
+        typical_ms   REAL,
+        definitions  JSON,
+        class        TEXT,
+        max_attempts INTEGER,
+        timeout_ms   INTEGER,
+        has_locks    INTEGER
       ) WITHOUT ROWID;
 
       CREATE TABLE job_workers (
@@ -213,7 +225,8 @@ export const MIGRATIONS: readonly Migration[] = [
         has         JSON NOT NULL,
         concurrency INTEGER NOT NULL,
         until_ms    REAL NOT NULL,
-        epoch       TEXT NOT NULL
+        epoch       TEXT NOT NULL,
+        kinds       JSON NOT NULL
       ) WITHOUT ROWID;
 
       CREATE TABLE job_needs (

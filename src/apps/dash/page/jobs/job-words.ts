@@ -1,4 +1,5 @@
 /** Formats jobs as text. Pure. */
+import { COMMANDS, unmetText } from "../../../../features/jobs/unmet-needs.js";
 import type { JobsView } from "../../views.js";
 import { clockTime } from "../time.js";
 
@@ -24,18 +25,9 @@ export function aboutJob(job: Job, nowMs: number): string {
   return job.progress === null ? "" : (progressOf(job.progress).text ?? "");
 }
 
-/** What a job that is a command needs: a worker that runs such, which is what `holdfast worker` does. */
-const COMMANDS = "commands";
-
 /** What else it needs, which somebody asked for. */
 export function needsOf({ needs }: Job): readonly string[] {
   return needs.filter((label) => label !== COMMANDS);
-}
-
-function unmetText(unmet: readonly string[]): string {
-  if (!unmet.includes(COMMANDS)) return `no worker that is there has ${unmet.join(", ")}`;
-  const has = unmet.filter((label) => label !== COMMANDS).map((label) => ` --has ${label}`);
-  return `no worker is there to run it; start one: holdfast worker${has.join("")}`;
 }
 
 export interface Progress {

@@ -10,6 +10,7 @@ export type NewRow = Pick<
   | "project"
   | "map"
   | "class"
+  | "own_class"
   | "needs"
   | "priority"
   | "payload"
@@ -30,8 +31,9 @@ export type NewRow = Pick<
 export function insertion(row: NewRow): { readonly sql: string; readonly values: readonly unknown[] } {
   return {
     sql: `INSERT INTO jobs (kind, project, map, class, needs, flow, is_map, priority, payload, locks, command, unique_key,
-       max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at, cron, time_zone, schedule)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14, ?15, ?16, ?17, 0, ?18, ?19, ?20, ?21)
+       max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at, cron, time_zone, schedule,
+       own_class, own_locks, own_attempts, own_timeout_ms)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14, ?15, ?16, ?17, 0, ?18, ?19, ?20, ?21, ?22, ?10, ?13, ?14)
      RETURNING *`,
     values: [
       row.kind,
@@ -55,6 +57,7 @@ export function insertion(row: NewRow): { readonly sql: string; readonly values:
       row.cron,
       row.time_zone,
       row.schedule,
+      row.own_class,
     ],
   };
 }

@@ -37,6 +37,15 @@ export interface JobRow {
   readonly cron: string | null;
   readonly time_zone: string | null;
   readonly schedule: number | null;
+  /** What the job says itself, where the columns without `own_` have what holds by the rules of its kind as well. */
+  readonly own_class: JobClass | null;
+  readonly own_locks: string;
+  readonly own_attempts: number;
+  readonly own_timeout_ms: number | null;
+  /** The locks that functions of its kind gave, by worker. */
+  readonly given_locks: string | null;
+  /** The worker, or the print of the function, whose answer it waits for. */
+  readonly asked_of: string | null;
 }
 
 /** What only other rows tell: those of the workers, and of the runs. */
@@ -68,7 +77,7 @@ export function toJob(row: JobRow, { unmetNeeds = [], isLapsed = false }: Beside
     run_at: new Date(row.run_at).toISOString(),
     progress: parsed(row.progress),
     result: parsed(row.result),
-    error: parsed(row.error) as JobRecord["error"],
+    error: row.asked_of === null ? (parsed(row.error) as JobRecord["error"]) : waitsForKind(row.kind),
     worker: row.worker,
     is_lapsed: isLapsed,
     unmet_needs: unmetNeeds,
@@ -76,6 +85,11 @@ export function toJob(row: JobRow, { unmetNeeds = [], isLapsed = false }: Beside
     started_at: iso(row.started_at),
     ended_at: iso(row.ended_at),
   };
+}
+
+function waitsForKind(kind: string): JobRecord["error"] {
+  const message = `waits for a worker that defines ${kind} to say which locks the job needs`;
+  return { code: "E_LOCK_CONFLICT", message };
 }
 
 function parsed(text: string | null): unknown {

@@ -32,7 +32,7 @@ export function waitLeftMs(row: JobRow, now: StepTime): number {
   return row.lock_wait_ms - (now.ms - waitsSince(row, now));
 }
 
-function waitsSince(row: JobRow, now: StepTime): number {
+export function waitsSince(row: JobRow, now: StepTime): number {
   return row.wait_epoch === now.epoch ? (row.wait_since ?? now.ms) : now.ms;
 }
 
@@ -54,7 +54,7 @@ export function* stepAside(
   }
   yield* rows(
     `UPDATE jobs SET state = 'waiting', wait_key = ?1, wait_since = ?2, wait_epoch = ?3, ask_at = ?4, ticket = ?5,
-       error = ?6 WHERE job = ?7`,
+       error = ?6, locks = ?8, max_attempts = ?9, timeout_ms = ?10 WHERE job = ?7`,
     resource,
     waitsSince(row, now),
     now.epoch,
@@ -62,6 +62,9 @@ export function* stepAside(
     ticket,
     JSON.stringify({ code: "E_LOCK_CONFLICT", message }),
     row.job,
+    row.locks,
+    row.max_attempts,
+    row.timeout_ms,
   );
   if (row.wait_key !== null && row.wait_key !== resource) yield* callNext(row, now);
   yield* refresh(row.project);
@@ -73,14 +76,15 @@ export function* giveUp(row: JobRow, error: JobError, party: Party, now: StepTim
   const isOver = attempts >= row.max_attempts;
   const state = isOver ? "failed" : "scheduled";
   yield* rows(
-    `UPDATE jobs SET state = ?1, attempts = ?2, wait_key = NULL, wait_since = NULL, ticket = NULL, error = ?3, run_at = ?4,
-       ended_at = ?5 WHERE job = ?6`,
+    `UPDATE jobs SET state = ?1, attempts = ?2, wait_key = NULL, wait_since = NULL, ticket = NULL, asked_of = NULL, error = ?3,
+       run_at = ?4, ended_at = ?5, max_attempts = ?7 WHERE job = ?6`,
     state,
     attempts,
     JSON.stringify(error),
     Math.ceil(now.wallMs + pauseBefore(attempts)),
     isOver ? Math.floor(now.wallMs) : null,
     row.job,
+    row.max_attempts,
   );
   yield* leaveLine(row, party, now);
   yield* refresh(row.project);

@@ -49,9 +49,13 @@ export function grantsOf({ grants }: Slot): GrantRef[] {
 }
 
 /** Counts a start: the gates, the project, and the time it is expected to take. */
-export function* countStart(row: JobRow, fence: number, slot: Omit<Slot, "job" | "fence" | "charged">): Script<void> {
-  const typical = yield* one<{ typical_ms: number }>("SELECT typical_ms FROM job_kinds WHERE kind = ?1", row.kind);
-  const charged = typical?.typical_ms ?? TYPICAL_MS;
+export function* countStart(
+  row: JobRow,
+  fence: number,
+  typicalMs: number | null,
+  slot: Omit<Slot, "job" | "fence" | "charged">,
+): Script<void> {
+  const charged = typicalMs ?? TYPICAL_MS;
   yield* rows(
     "INSERT INTO job_slots VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     row.job,
@@ -126,7 +130,8 @@ function* count({ project, is_map: isMap }: JobRow, by: 1 | -1, servedMs: number
 
 function* learn(kind: string, tookMs: number): Script<void> {
   yield* rows(
-    `INSERT INTO job_kinds VALUES (?1, ?2) ON CONFLICT (kind) DO UPDATE SET typical_ms = job_kinds.typical_ms * ?3 + ?2 * ?4`,
+    `INSERT INTO job_kinds (kind, typical_ms) VALUES (?1, ?2)
+       ON CONFLICT (kind) DO UPDATE SET typical_ms = coalesce(job_kinds.typical_ms, ?2) * ?3 + ?2 * ?4`,
     kind,
     tookMs,
     1 - LEARNING,

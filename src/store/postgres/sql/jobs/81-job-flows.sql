@@ -77,12 +77,14 @@ begin
     values (spec ->> 'project', spec ->> 'class', spec ->> 'needs', 0, 'idle') returning * into f;
   end if;
   insert into jobs (kind, project, map, class, needs, flow, is_map, priority, payload, locks, command, unique_key,
-    max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at)
+    max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at, own_class, own_locks, own_attempts,
+    own_timeout_ms)
   values (spec ->> 'kind', spec ->> 'project', spec ->> 'map', spec ->> 'class', spec ->> 'needs', f.flow,
     case when spec ->> 'map' is null then 0 else 1 end, (spec ->> 'priority')::integer, spec ->> 'payload',
     spec ->> 'locks', spec ->> 'command', unique_name, (spec ->> 'max_attempts')::integer, 0,
     (spec ->> 'timeout_ms')::bigint, (spec ->> 'lock_wait_ms')::bigint,
-    case when start_at > now then 'scheduled' else 'ready' end, start_at, 0, now)
+    case when start_at > now then 'scheduled' else 'ready' end, start_at, 0, now, spec ->> 'own_class', spec ->> 'locks',
+    (spec ->> 'max_attempts')::integer, (spec ->> 'timeout_ms')::bigint)
   returning * into j;
   -- One that is ready already stays as it is.
   if j.state = 'ready' and f.state <> 'ready' then perform holdfast.job_refresh_all(array[j.project]); end if;

@@ -1,4 +1,5 @@
--- The starts of a turn: src/features/jobs/scripts/pick.ts and start.ts, for jobs without locks.
+-- The starts of a turn: src/features/jobs/scripts/pick.ts and start.ts, for all jobs but the special ones: those with locks,
+-- of their own or by the rules of their kind, and those that belong into another flow by the class of their kind.
 
 -- Which jobs are next, at most fifty: as if the ready flow with the least served time were looked for again after each start.
 -- The first start of a project comes at its served time, each other one after what those before it are expected to take;
@@ -14,7 +15,7 @@
 create or replace function holdfast.job_pick(
   met text[], wanted integer, stale text[], freed_cpu integer, freed_io integer, thorough boolean,
   out picked bigint[], out charges double precision[], out vt double precision,
-  out met_locks boolean, out looked_at text[], out is_cut boolean, out is_all boolean
+  out met_special boolean, out looked_at text[], out is_cut boolean, out is_all boolean
 ) language plpgsql volatile as $$
 #variable_conflict use_column
 declare
@@ -55,40 +56,41 @@ begin
     select least(most, case when thorough then most else greatest(2, ceil(1.0 * most / greatest(count(*), 1))) end) as jobs from flow
   ), ready as (
     select min(f.flow) over (partition by f.project) as first_flow, f.project, f.class, f.vt, f.weight, f.room, f.map_room,
-      j.job, j.priority, j.is_map, j.needs_locks, j.is_last, coalesce(k.typical_ms, 100) as charge,
+      j.job, j.priority, j.is_map, j.is_last, coalesce(k.typical_ms, 100) as charge,
+      j.has_locks or coalesce(k.has_locks, 0) = 1 or coalesce(j.own_class, k.class, 'io') <> f.class as is_special,
       sum(j.is_map) over (partition by f.project order by j.priority desc, j.job) as maps
     from flow f, lateral (
-      (select x.job, x.kind, x.priority, x.is_map, x.locks <> '[]' as needs_locks,
+      (select x.job, x.kind, x.priority, x.is_map, x.own_class, x.locks <> '[]' as has_locks,
          row_number() over (order by x.priority desc, x.job) = (select s.jobs from share s) as is_last from holdfast.jobs x
        where x.state = 'ready' and x.flow = f.flow and x.is_map = 0 order by x.priority desc, x.job
        limit (select s.jobs from share s))
       union all
-      (select x.job, x.kind, x.priority, x.is_map, x.locks <> '[]',
+      (select x.job, x.kind, x.priority, x.is_map, x.own_class, x.locks <> '[]',
          row_number() over (order by x.priority desc, x.job) = (select s.jobs from share s) from holdfast.jobs x
        where x.state = 'ready' and x.flow = f.flow and x.is_map = 1 order by x.priority desc, x.job
        limit (select s.jobs from share s))
     ) as j left join holdfast.job_kinds k on k.kind = j.kind
   ), in_project as (
-    select r.job, r.first_flow, r.class, r.room, r.needs_locks, r.is_last, r.charge, row_number() over line as nth,
+    select r.job, r.first_flow, r.class, r.room, r.is_special, r.is_last, r.charge, row_number() over line as nth,
       r.vt + (sum(r.charge) over line - r.charge) / r.weight as at_vt, r.vt + sum(r.charge) over line / r.weight as next_vt
     from ready r where r.is_map = 0 or r.maps <= r.map_room is not false
     window line as (partition by r.project order by r.priority desc, r.job)
   ), in_turn as (
     select p.job, p.charge, p.at_vt, p.next_vt, p.is_last, row_number() over turn as at,
-      bool_or(p.needs_locks) over turn as is_behind_locks,
+      bool_or(p.is_special) over turn as is_behind_special,
       count(*) filter (where p.class = 'cpu') over turn > cpu_room
         or count(*) filter (where p.class = 'io') over turn > io_room as is_behind_gate
     from in_project p where p.nth <= p.room is not false
     window turn as (order by p.at_vt, p.first_flow, p.nth)
   )
-  select array_agg(t.job order by t.at) filter (where t.is_next and not t.is_behind_locks),
-    array_agg(t.charge order by t.at) filter (where t.is_next and not t.is_behind_locks),
-    max(t.at_vt) filter (where t.is_next and not t.is_behind_locks),
-    coalesce(bool_or(t.is_behind_locks) filter (where t.is_next), false),
+  select array_agg(t.job order by t.at) filter (where t.is_next and not t.is_behind_special),
+    array_agg(t.charge order by t.at) filter (where t.is_next and not t.is_behind_special),
+    max(t.at_vt) filter (where t.is_next and not t.is_behind_special),
+    coalesce(bool_or(t.is_behind_special) filter (where t.is_next), false),
     (select s.jobs from share s) < most and bool_or(t.is_last) filter (where t.is_next) and (count(*) filter (where t.is_next) < most
       or min(t.next_vt) filter (where t.is_next and t.is_last) <= max(t.at_vt) filter (where t.is_next)),
     coalesce(bool_or(t.is_behind_gate), false), (select count(*) from flow f where not f.is_stale)
-  into picked, charges, vt, met_locks, is_cut, is_gated, flows
+  into picked, charges, vt, met_special, is_cut, is_gated, flows
   from (select x.*, x.at <= most and not x.is_behind_gate as is_next from in_turn x) as t;
   is_all := flows < job_pick.wanted and not is_gated;
   if picked is null and flows > 0 then
@@ -116,7 +118,9 @@ begin
   with begun as (
     update holdfast.jobs x set state = 'running', attempts = x.attempts + 1, worker = job_start.worker,
       started_at = job_start.now, wait_since = null, error = case when x.wait_key is null then x.error end, wait_key = null,
-      ticket = null, progress = null
+      ticket = null, progress = null, asked_of = null,
+      (max_attempts, timeout_ms) = (select least(x.own_attempts, k.max_attempts), least(x.own_timeout_ms, k.timeout_ms)
+        from (select 1) as one left join holdfast.job_kinds k on k.kind = x.kind)
     from unnest(picked, charges, token_hashes) with ordinality as p (job, charge, token_hash, nth) where x.job = p.job
     returning x.job, row_to_json(x) as run, x.attempts, x.project, x.class, x.is_map, p.charge, p.token_hash,
       job_start.first + p.nth - 1 as fence

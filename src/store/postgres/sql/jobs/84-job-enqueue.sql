@@ -14,11 +14,16 @@ declare
   start_at bigint := coalesce(now + (spec ->> 'delay_ms')::bigint, (spec ->> 'run_at')::bigint, now);
   attempts integer := coalesce((spec ->> 'max_attempts')::integer, 3);
   lock_wait bigint := coalesce((spec ->> 'lock_wait_ms')::bigint, 600000);
+  lock_list text;
+  -- Null leaves it to the kind. A program sends what it says under `own_class`, and what it starts from under `class`.
+  class_name text := case when spec -> 'own_class' is null then spec ->> 'class' else spec ->> 'own_class' end;
   number bigint;
 begin
   perform holdfast.check_job_name(kind_name, 'kind'), holdfast.check_job_name(spec ->> 'project', 'project');
   if spec ->> 'map' is not null then perform holdfast.check_job_name(spec ->> 'map', 'map'); end if;
-  if coalesce(spec ->> 'class', 'io') not in ('cpu', 'io') then perform holdfast.invalid('class', 'one of cpu, io'); end if;
+  if coalesce(spec ->> 'class', 'io') not in ('cpu', 'io') or coalesce(class_name, 'io') not in ('cpu', 'io') then
+    perform holdfast.invalid('class', 'one of cpu, io');
+  end if;
   if command_words is not null then perform holdfast.check_job_command(command_words::json); end if;
   if spec ->> 'timeout_ms' is not null then
     perform holdfast.check_duration((spec ->> 'timeout_ms')::bigint, 'timeout_ms', 10, 2073600000);
@@ -33,16 +38,19 @@ begin
     if number is not null then return number; end if;
     perform pg_advisory_xact_lock(holdfast.job_key(unique_name));
   end if;
+  lock_list := holdfast.job_locks_of(coalesce(spec ->> 'locks', '[]')::json, st);
   for attempt in 1 .. 3 loop
     insert into holdfast.jobs (kind, project, map, class, needs, flow, is_map, priority, payload, locks, command, unique_key,
-      max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at)
+      max_attempts, attempts, timeout_ms, lock_wait_ms, state, run_at, cancelling, created_at, own_class, own_locks,
+      own_attempts, own_timeout_ms)
     values (kind_name, spec ->> 'project', spec ->> 'map', coalesce(spec ->> 'class', 'io'),
       holdfast.job_needs_of(coalesce(spec ->> 'needs', '[]')::json,
         case when command_words is null then 'kind:' || kind_name else 'commands' end), 0,
       case when spec ->> 'map' is null then 0 else 1 end, coalesce((spec ->> 'priority')::integer, 0),
       coalesce(spec ->> 'payload_json', (spec -> 'payload')::text, 'null')::json::text,
-      holdfast.job_locks_of(coalesce(spec ->> 'locks', '[]')::json, st), command_words,
-      unique_name, attempts, 0, (spec ->> 'timeout_ms')::bigint, lock_wait, 'scheduled', start_at, 0, now)
+      lock_list, command_words,
+      unique_name, attempts, 0, (spec ->> 'timeout_ms')::bigint, lock_wait, 'scheduled', start_at, 0, now, class_name,
+      lock_list, attempts, (spec ->> 'timeout_ms')::bigint)
     on conflict (unique_key) where unique_key is not null and state in ('scheduled', 'ready', 'waiting', 'running')
     do nothing returning job into number;
     if number is not null then

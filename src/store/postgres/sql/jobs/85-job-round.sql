@@ -2,11 +2,11 @@
 -- do, for jobs without locks. Without a `worker` it takes no turn. Counters, guard and record are written once for both.
 --
 -- Runs with locks are not settled (`locks`). When other work comes first (`chores`: slots whose lease is over, jobs that a
--- transaction added, schedules whose time has come), nothing is started; a next job with locks (`met_locks`) is left to the
--- caller.
+-- transaction added, schedules whose time has come, workers that come, go or change their definitions of kinds, and jobs that
+-- ask for the locks that one of the worker's `functions` gives), nothing is started; a next job that is special (`met_special`, 82-job-turn.sql) is left to the caller.
 create or replace function holdfast.job_round(
   jobs bigint[], fences bigint[], endings text[], results text[], errors text[],
-  worker text, node text, has text, concurrency integer, room integer, lease_ms bigint, token_hashes text[],
+  worker text, node text, has text, kinds text, functions text[], concurrency integer, room integer, lease_ms bigint, token_hashes text[],
   owner text, holder_id text
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_column
@@ -36,7 +36,7 @@ declare
   is_thorough boolean := false;
   -- Projects whose flows were put right since the last start.
   refreshed text[] := '{}';
-  met_locks boolean := false;
+  met_special boolean := false;
   runs json[] := '{}';
 begin
   if cardinality(job_round.jobs) > 0 then
@@ -56,15 +56,21 @@ begin
 
   if job_round.worker is not null then
     select (select w.worker from job_workers w where w.worker = job_round.worker and w.has = job_round.has
-        and w.until_ms >= now + job_round.lease_ms * 0.75) is null,
+        and w.kinds = job_round.kinds and w.until_ms >= now + job_round.lease_ms * 0.75) is null,
       (select s.job from job_slots s where s.until_ms < now order by s.until_ms limit 1) is not null
-        or (select j.job from jobs j where j.flow = 0 order by j.job limit 1) is not null,
+        or (select j.job from jobs j where j.flow = 0 order by j.job limit 1) is not null
+        or (select w.worker from job_workers w where w.until_ms < now order by w.until_ms limit 1) is not null
+        or cardinality(functions) > 0
+          and (select j.job from jobs j where j.asked_of = any (functions) and j.asked_of is not null limit 1) is not null,
       (select j.job from jobs j where j.state = 'scheduled' and j.run_at <= now order by j.run_at, j.job limit 1) is not null
         or (select j.job from jobs j where j.state = 'waiting' and j.ask_at <= now order by j.ask_at, j.job limit 1) is not null
     into is_unseen, has_chores, has_due;
-    if is_unseen then
+    if is_unseen and job_round.kinds
+      <> coalesce((select w.kinds from job_workers w where w.worker = job_round.worker), '{}') then
+      has_chores := true;
+    elsif is_unseen then
       insert into job_workers values (job_round.worker, job_round.node, job_round.has, job_round.concurrency,
-        now + job_round.lease_ms, 'server')
+        now + job_round.lease_ms, 'server', job_round.kinds)
       on conflict (worker) do update set node = excluded.node, has = excluded.has, concurrency = excluded.concurrency,
         until_ms = excluded.until_ms;
     end if;
@@ -95,13 +101,13 @@ begin
     met := array(select n.needs from job_needs n where not exists (
       select 1 from json_array_elements_text(n.needs::json) wanted
       where wanted <> all (array(select json_array_elements_text(job_round.has::json)))));
-    while cardinality(runs) < job_round.room and not met_locks loop
+    while cardinality(runs) < job_round.room and not met_special loop
       pick := holdfast.job_pick(met, job_round.room - cardinality(runs), stale, freed_cpu, freed_io, is_thorough);
       if pick.is_cut then
         is_thorough := true;
         continue;
       end if;
-      met_locks := pick.met_locks;
+      met_special := pick.met_special;
       if cardinality(pick.picked) > 0 then
         minted := holdfast.mint(array[guard], 'jobs', now);
         guard := minted.guards[1];
@@ -118,7 +124,7 @@ begin
         freed_io := freed_io - begun.io;
         exit when pick.is_all;
         refreshed := '{}';
-      elsif not met_locks then
+      elsif not met_special then
         exit when pick.looked_at is null;
         -- They have nothing that may start after all: their states are put right, and others looked for.
         if refreshed && pick.looked_at then
@@ -140,6 +146,6 @@ begin
     guard := holdfast.append_all(guard, now, 'job', resources, job_round.owner, job_round.holder_id, numbers, details);
     perform holdfast.leave_guard(array[guard]);
   end if;
-  return json_build_object('answers', to_json(answers), 'chores', has_chores, 'met_locks', met_locks, 'called', called,
+  return json_build_object('answers', to_json(answers), 'chores', has_chores, 'met_special', met_special, 'called', called,
     'first', first, 'runs', to_json(runs));
 end $$;

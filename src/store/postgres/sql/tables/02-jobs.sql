@@ -65,7 +65,13 @@ create table holdfast.jobs (
   ended_at bigint,
   cron text,
   time_zone text,
-  schedule bigint
+  schedule bigint,
+  own_class text collate "C",
+  own_locks text not null,
+  own_attempts integer not null,
+  own_timeout_ms bigint,
+  given_locks text,
+  asked_of text collate "C"
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 0);
 create index jobs_ready on holdfast.jobs (flow, is_map, priority desc, job) where state = 'ready';
@@ -77,6 +83,7 @@ create unique index jobs_unique on holdfast.jobs (unique_key)
 create index jobs_of_project on holdfast.jobs (project, job);
 create index jobs_ended on holdfast.jobs (state, ended_at) where ended_at is not null;
 create index jobs_unlisted on holdfast.jobs (job) where flow = 0;
+create index jobs_asked on holdfast.jobs (asked_of, job) where asked_of is not null;
 
 create table holdfast.job_slots (
   job bigint primary key,
@@ -94,7 +101,12 @@ create index job_slots_until on holdfast.job_slots (until_ms);
 
 create table holdfast.job_kinds (
   kind text collate "C" primary key,
-  typical_ms double precision not null
+  typical_ms double precision,
+  definitions text,
+  class text collate "C",
+  max_attempts integer,
+  timeout_ms bigint,
+  has_locks integer
 ) with (fillfactor = 50);
 
 create table holdfast.job_workers (
@@ -103,8 +115,10 @@ create table holdfast.job_workers (
   has text not null,
   concurrency integer not null,
   until_ms double precision not null,
-  epoch text not null
+  epoch text not null,
+  kinds text not null
 ) with (fillfactor = 50);
+create index job_workers_until on holdfast.job_workers (until_ms);
 
 create table holdfast.job_needs (
   needs text collate "C" primary key

@@ -35,7 +35,6 @@ import { withPayloads } from "./workspace/payload-key.js";
 export type {
   AcquireRequest,
   Answer,
-  CommandProof,
   ForeignRows,
   GrantRef,
   ManifestDraft,

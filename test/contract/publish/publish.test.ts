@@ -196,6 +196,40 @@ describe.each(["memory", "file", "sqlite", "postgres"])("publish on the %s store
     expect(debrisAt(target)).toEqual([]);
   });
 
+  // kills: stage-link-parent, stage-link-last
+  it("a file whose name leads out of the stage by a link is refused, and nothing outside changes", async () => {
+    const outside = join(dir, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "kept"), "kept");
+    const write = (name: string) =>
+      publish({ holdfast: ours, key: "site" }, target, async (stage) => {
+        await stage.write("sub/file", "first");
+        symlinkSync(outside, join(stage.path, "folder"));
+        symlinkSync(join(outside, "kept"), join(stage.path, "file"));
+        symlinkSync(join(outside, "none"), join(stage.path, "dangling"));
+        rmSync(join(stage.path, "sub"), { recursive: true });
+        symlinkSync(outside, join(stage.path, "sub"));
+        await stage.write(name, "x");
+      });
+    for (const name of ["folder/x", "folder/kept", "folder/new/x", "file", "dangling", "dangling/x", "sub/x"])
+      await expect(write(name), name).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT", details: { field: "name" } });
+    expect(readdirSync(outside)).toEqual(["kept"]);
+    expect(readFileSync(join(outside, "kept"), "utf8")).toBe("kept");
+    expect(debrisAt(target)).toEqual([]);
+  });
+
+  it("a file is written through a link that stays in the stage", async () => {
+    await publish({ holdfast: ours, key: "site" }, target, async (stage) => {
+      await stage.write("real/one", "1");
+      symlinkSync("real", join(stage.path, "alias"));
+      await stage.write("alias/two", "2");
+      await stage.write("real/one", "1 again");
+    });
+    expect(readFileSync(join(target, "real/two"), "utf8")).toBe("2");
+    expect(readFileSync(join(target, "real/one"), "utf8")).toBe("1 again");
+    expect(await verifyManifests(ours)).toMatchObject({ ok: true });
+  });
+
   it("FENCE-2 PUB-1: a reader publishes nothing", async () => {
     const lease = await ours.acquire("site", { mode: "read" });
     await expect(publish(lease, target, treeOf("one"))).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });

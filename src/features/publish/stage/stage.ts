@@ -3,14 +3,19 @@
  * streams to `write`, which hashes the content while it is being written and begins to sync it while the next file
  * arrives. What `write` knows of a file is used later if the file is still the same; only so many are remembered, the
  * others are read again, so memory does not grow with the tree.
+ *
+ * `write` follows no link out of the stage. Not promised: that a program which exchanges a folder of the stage for a link
+ * while `write` opens a file there makes nothing outside. It can make an empty file or folder; the content stays inside
+ * wherever the system tells which file was opened (Linux with /proc).
  */
-import { closeSync, fchmodSync, fstatSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, mkdirSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { checkOptions, type OptionNames } from "../../../base/check-options.js";
 import { invalidArgument, ioError } from "../../../base/errors.js";
 import { Pool } from "../../../base/pool.js";
 import { type Content, type Poured, pour, syncAndClose } from "../file-work.js";
 import type { Tell } from "../options.js";
+import { InsideStage } from "./inside-stage.js";
 
 /** Files being synced at a time: also the limit of open ones. */
 const WIDTH = 16;
@@ -45,11 +50,15 @@ export interface OpenStage extends Stage {
 export function openStage(path: string, signal: AbortSignal | null, tell: Tell): OpenStage {
   const pool = new Pool(WIDTH);
   const written = new Map<string, Written>();
-  const folders = new Set<string>([path]);
+  const folders = new Set<string>();
+  let inside: InsideStage | null = null;
   let files = 0;
   let bytes = 0;
 
-  const makeFolder = (folder: string): void => {
+  const makeFolder = (folder: string, walls: InsideStage): void => {
+    if (folder === path) return;
+    // mutant: stage-link-parent: walls.assertFolder(folder); →
+    walls.assertFolder(folder);
     if (folders.has(folder)) return;
     makeWithin(folder);
     if (folders.size < KNOWN_FOLDERS) folders.add(folder);
@@ -57,8 +66,9 @@ export function openStage(path: string, signal: AbortSignal | null, tell: Tell):
 
   const begin = (full: string, mode: number | undefined): number => {
     try {
-      makeFolder(dirname(full));
-      const fd = openSync(full, "w", mode ?? 0o666);
+      inside ??= new InsideStage(path);
+      makeFolder(dirname(full), inside);
+      const fd = inside.open(full, mode ?? 0o666);
       if (mode !== undefined) fchmodSync(fd, mode);
       return fd;
     } catch (error) {

@@ -32,7 +32,7 @@ import { type TakingPlace, takeLocks } from "./waiting/acquire-locks.js";
 import { untilFree } from "./waiting/until-free.js";
 import type { Files } from "./workspace/open-store.js";
 import { assertOwnFile } from "./workspace/own-files.js";
-import { withPayloads } from "./workspace/payload-key.js";
+import { requestWithPayloads } from "./workspace/payload-key.js";
 import type { SettingsInForce } from "./workspace/settings-in-force.js";
 import { assertRecorded } from "./workspace/workspace-record.js";
 
@@ -313,7 +313,7 @@ export class Holdfast {
   }
 
   #acquire(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {
-    return this.#take({ ...parsed, wants: withPayloads(this.#facts.files, parsed.wants) }, family, mustSteal);
+    return this.#take(requestWithPayloads(this.#facts.files, parsed), family, mustSteal);
   }
 
   #take(parsed: ParsedAcquire, family: LeaseFamily, mustSteal: boolean): Promise<Lease> {

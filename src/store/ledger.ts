@@ -70,8 +70,8 @@ export interface Ledger {
   readonly id: string;
   readonly settings: Settings;
   /**
-   * Takes the guards of these trees, runs `body` and writes the changes it asks for. `body` is synchronous, may throw to
-   * change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time. A step that
+   * Takes the guards of these trees, runs `body` and writes the changes it asks for. A body that asks the view about another
+   * tree is in that tree, too. `body` is synchronous, may throw to change nothing, and may run more than once. `E_STORE_UNAVAILABLE` when the guard is not to be had in time. A step that
    * says beforehand that its changes are durable (`once`), or whose changes are not or only `soon`, and that mints nothing,
    * runs its body once.
    */

@@ -22,6 +22,7 @@ import { leases } from "./chapters/leases.js";
 import { line } from "./chapters/line.js";
 import { loss } from "./chapters/loss.js";
 import { modes } from "./chapters/modes.js";
+import { oneThing } from "./chapters/one-thing.js";
 import { order } from "./chapters/order.js";
 import { profiles } from "./chapters/profiles.js";
 import { reading } from "./chapters/reading.js";
@@ -74,6 +75,7 @@ const CHAPTERS: Readonly<Record<string, Chapter>> = {
   loss,
   "recovery profiles": profiles,
   "stale locks": stale,
+  "one thing": oneThing,
   fencing,
   commits,
   semaphores,

@@ -6,8 +6,9 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import type { Want } from "../../lock/grant.js";
+import type { Metadata, Want } from "../../lock/grant.js";
 import { isWithin, type Key } from "../../lock/key.js";
+import { withNames } from "../../lock/one-thing.js";
 import { WORKTREE } from "../../lock/reserved-kinds.js";
 import { pathKeyInside } from "../path-key.js";
 import type { Files } from "./open-store.js";
@@ -25,6 +26,24 @@ export function withPayloads(files: Files, wants: readonly Want[]): readonly Wan
     if (!isThere) added.push({ resource: key, mode: "write", permits: null });
   }
   return [...wants, ...added];
+}
+
+/** The same for a request, whose grants say that a worktree and its payload are one thing: they end together. */
+export function requestWithPayloads<Request extends Requested>(files: Files, request: Request): Request {
+  const wants = withPayloads(files, request.wants);
+  if (wants === request.wants) return request;
+  let { metadata } = request;
+  for (const { resource, mode } of wants) {
+    const key = mode === "write" ? payloadKeyOf(files, resource) : null;
+    // mutant: one-thing-worktree: wants.some((want) => want.resource === key)) → wants.length === 0)
+    if (key !== null && wants.some((want) => want.resource === key)) metadata = withNames(metadata, [resource, key]);
+  }
+  return { ...request, wants, metadata };
+}
+
+interface Requested {
+  readonly wants: readonly Want[];
+  readonly metadata: Metadata;
 }
 
 /** Returns the key of the payload of `worktree:NAME`; null for another key, and for a payload outside the workspace. */

@@ -28,6 +28,7 @@ import { borrowFromHook } from "../../client/workspace/run-tokens.js";
 import { openTokenFiles, type TokenFiles } from "../../client/workspace/token-files.js";
 import { type Key, parseKey } from "../../lock/key.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
+import { withNames } from "../../lock/one-thing.js";
 
 /** Opens the workspace around a folder in a holder's name; null when there is none. */
 export type OpenStore = (folder: string, holder: string) => Promise<OpenedAround | null>;
@@ -113,7 +114,8 @@ export class StoreLock {
       ttl: leaseMs,
       wait: 0,
       presenting: [...new Set([...around, ...presenting])],
-      metadata: { deliverable: deliverableId, folder: this.#folder },
+      // mutant: one-thing-deliverable: keys), → keys.slice(1)),
+      metadata: withNames({ deliverable: deliverableId, folder: this.#folder }, keys),
       ...(pid === null ? {} : { pid }),
     });
     return { token: lease.token, resources };

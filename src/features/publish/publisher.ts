@@ -15,9 +15,10 @@ import { type GrantRef, kernelOf, type Manifests, type Party } from "../../clien
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Lease } from "../../client/lease/lease.js";
 import { isLoss } from "../../client/lease/loss.js";
-import { parseWait } from "../../client/options.js";
+import { parseKeys, parseWait } from "../../client/options.js";
 import { isWithin, type Key } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
+import { withNames } from "../../lock/one-thing.js";
 import type { PublishOptions } from "./options.js";
 
 export interface KeyToTake {
@@ -61,7 +62,12 @@ async function acquireHand(publisher: KeyToTake, target: string, options: Publis
   const path = kernelOf(holdfast).pathKeyOf(target);
   // mutant: publish-target-key: const keys = path === null || isWithin(path, key) ? [key] : [key, path]; → const keys = path === null ? [key] : [key];
   const keys = path === null || isWithin(path, key) ? [key] : [key, path];
-  const lease = await holdfast.acquire(keys, { mode: "write", ...given({ wait, ttl, signal }) });
+  const lease = await holdfast.acquire(keys, {
+    mode: "write",
+    // mutant: one-thing-publish: withNames({}, parseKeys(keys)) → {}
+    metadata: withNames({}, parseKeys(keys)),
+    ...given({ wait, ttl, signal }),
+  });
   return handOf(lease, target, { ...options, key }, () => lease.release());
 }
 

@@ -69,7 +69,19 @@ export class FileLedger implements Ledger {
     this.#floor = floor;
   }
 
+  /** A body that turns out to need another tree is run again with the guards of all of them: nothing was written yet. */
   async transact<T>(names: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
+    for (let known = names; ; )
+      try {
+        return await this.#transact(known, body);
+      } catch (error) {
+        // mutant: file-another-tree: if (!(error instanceof MissingTree)) throw error; → throw error;
+        if (!(error instanceof MissingTree)) throw error;
+        known = [...known, error.tree].sort();
+      }
+  }
+
+  async #transact<T>(names: readonly Key[], body: (view: LedgerView) => Outcome<T>): Promise<T> {
     const trees = names.map((name) => this.#tree(name));
     const guards = trees.map((tree) => tree.guard);
     for (const tree of trees) tree.users += 1;
@@ -207,6 +219,16 @@ export class FileLedger implements Ledger {
   }
 }
 
+/** Says that a step needs a tree whose guard it does not hold. */
+class MissingTree extends Error {
+  readonly tree: Key;
+
+  constructor(tree: Key) {
+    super(`${tree} is not part of this step`);
+    this.tree = tree;
+  }
+}
+
 class FileView implements LedgerView {
   readonly now: Instant;
   readonly manifestsOf: LedgerView["manifestsOf"];
@@ -244,7 +266,7 @@ class FileView implements LedgerView {
 
   #at(name: Key): FileTree {
     const tree = this.#trees.find((each) => each.name === name);
-    if (tree === undefined) throw new Error(`${name} is not part of this step`);
+    if (tree === undefined) throw new MissingTree(name);
     return tree;
   }
 }

@@ -16,6 +16,7 @@ import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder, sharedId, withShared } from "./context.js";
 import { bidOf, handedTo, NOTHING } from "./hand-over.js";
 import { newGrant } from "./new-grant.js";
+import { endOtherNames } from "./one-thing.js";
 import { reportContention, standInLine, ticketOf, wakeAfter } from "./queue.js";
 
 export function acquire(view: LedgerView, request: AcquireRequest, context: OperationContext): Outcome<Answer> {
@@ -36,16 +37,19 @@ export function acquire(view: LedgerView, request: AcquireRequest, context: Oper
     });
   if (request.mustSteal && decision.ends.length === 0) throw nothingToSteal(request.wants);
 
+  const stolen = decision.ends.map((ending) => ending.grant);
+  const others = endOtherNames(view, { event: "stolen", gone: stolen, party: request.party }, context);
   const grants = issue(view, request, decision.covers, context);
-  const gone = decision.ends.map((ending) => ending.grant);
+  const gone = others.grants.length === 0 ? stolen : [...stolen, ...others.grants];
+  const { next } = wakeAfter(view, near, context, { gone, come: grants, left: ticket });
   return {
     result: { kind: "granted", grants, ended: gone },
     changes: {
       adds: grants,
       drops: gone,
       ticketDrops: ticket === null ? [] : [ticket],
-      audit: auditGrants(view, request, grants, decision.ends),
-      wake: wakeAfter(view, near, context, { gone, come: grants, left: ticket }).next,
+      audit: [...others.audit, ...auditGrants(view, request, grants, decision.ends)],
+      wake: others.wake.length === 0 ? next : [...next, ...others.wake],
     },
   };
 }

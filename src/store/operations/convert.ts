@@ -9,6 +9,7 @@ import type { LedgerView, Outcome } from "../ledger.js";
 import { refused } from "./acquire.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
 import { requireOwn } from "./live-grant.js";
+import { endOtherNames } from "./one-thing.js";
 import { standInLine, ticketOf, wakeAfter } from "./queue.js";
 import { nestedIn } from "./release.js";
 
@@ -45,14 +46,17 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
       bid: null,
     });
   }
-  const ended = decision.ends.map((ending) => ending.grant);
+  const stolen = decision.ends.map((ending) => ending.grant);
   const upgraded: Grant = { ...current, mode: "write", fencingToken: view.mint(treeOf(current.resource)) };
+  const others = endOtherNames(view, { event: "stolen", gone: stolen, party: request.party }, context);
+  const ended = [...stolen, ...others.grants];
   return {
     result: { kind: "granted", grants: [upgraded], ended },
     changes: {
       updates: [upgraded],
       drops: ended,
       ticketDrops: ticket === null ? [] : [ticket],
+      wake: others.wake,
       audit: [
         ...decision.ends.map(({ grant, recovery }) =>
           entryFor(view, "stolen", grant, request.party, {
@@ -64,6 +68,7 @@ export function upgrade(view: LedgerView, request: UpgradeRequest, context: Oper
           }),
         ),
         entryFor(view, "upgraded", upgraded, request.party, { mode: "write", old_fencing_token: current.fencingToken }),
+        ...others.audit,
       ],
     },
   };

@@ -12,6 +12,7 @@ import { recoverable } from "../../lock/profile.js";
 import type { EndRequest } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { entryFor, type OperationContext, previousHolder } from "./context.js";
+import { endOtherNames } from "./one-thing.js";
 import { wakeAfter } from "./queue.js";
 import { nestedIn } from "./release.js";
 
@@ -40,21 +41,26 @@ export function end(view: LedgerView, request: EndRequest, context: OperationCon
     throw new HoldfastError("E_NOT_FOUND", `nothing is held on ${request.resource}`);
   }
   const raised = view.mint(treeOf(request.resource));
-  const gone = all.map(({ grant }) => grant);
+  const own = all.map(({ grant }) => grant);
+  const others = endOtherNames(view, { event: request.how, gone: own, party: request.party }, context);
+  const gone = [...own, ...others.grants];
   return {
     result: gone,
     changes: {
       drops: gone,
       durable: true,
-      audit: all.map(({ grant, why }) =>
-        entryFor(view, request.how, grant, request.party, {
-          ...why,
-          previous: previousHolder(grant),
-          old_fencing_token: grant.fencingToken,
-          new_fencing_token: raised,
-        }),
-      ),
-      wake: wakeAfter(view, near, context, { gone }).next,
+      audit: [
+        ...all.map(({ grant, why }) =>
+          entryFor(view, request.how, grant, request.party, {
+            ...why,
+            previous: previousHolder(grant),
+            old_fencing_token: grant.fencingToken,
+            new_fencing_token: raised,
+          }),
+        ),
+        ...others.audit,
+      ],
+      wake: [...wakeAfter(view, near, context, { gone }).next, ...others.wake],
     },
   };
 }

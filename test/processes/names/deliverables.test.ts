@@ -69,6 +69,18 @@ describe("a locked deliverable folder", () => {
     expect(await heldOf(thing)).toEqual([]);
   });
 
+  // kills: one-thing-deliverable
+  it("has no grant left once its id or its path is broken", async () => {
+    for (const name of ["id", "path"]) {
+      const thing = await world.thing(world.root);
+      world.must(await lock(thing, "one"));
+      const key = name === "id" ? `deliverable:${thing.name}` : thing.key;
+      await must("lock", "break", key, "--reason", "needed", "--owner", "user:two");
+      expect(await heldOf(thing)).toEqual([]);
+      world.must(await unlock(thing, "one"));
+    }
+  });
+
   it("is refused while a file in it, or its id, is held, with the report of a folder", async () => {
     const thing = await world.thing(world.root);
     for (const key of [`${thing.key}/a.txt`, `deliverable:${thing.name}`]) {

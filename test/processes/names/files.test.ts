@@ -34,6 +34,16 @@ async function heldIn({ key }: Thing): Promise<string[]> {
 }
 
 describe("a publish under a key of its own", () => {
+  // kills: one-thing-publish
+  it("whose key is broken holds the files of its target no more", async () => {
+    const thing = await world.thing(world.root);
+    await world.reference.must("publish", { path: thing.folder, lock: "site-3" });
+    await must("lock", "break", "site-3", "--reason", "needed", "--owner", "user:two");
+    expect(await heldIn(thing)).toEqual([]);
+    await world.reference.must("release");
+    expect(readFileSync(join(thing.folder, "a.txt"), "utf8")).toBe("one");
+  });
+
   it("refuses the files of its target to others while it is under way", async () => {
     const thing = await world.thing(world.root);
     await world.reference.must("publish", { path: thing.folder, lock: "site-1" });
@@ -110,6 +120,19 @@ describe("a worktree", () => {
     await must("lock", "renew", "worktree:w1", ...as("one"));
     await release("worktree:w1", "one");
     expect(await heldIn(thing)).toEqual([]);
+  });
+
+  // kills: one-thing-worktree
+  it("that is broken takes its payload with it, and a payload that is broken its worktree", async () => {
+    const thing = await world.thing(world.root);
+    await world.reference.must("addWorktree", "w6", thing.folder);
+    for (const key of ["worktree:w6", thing.key]) {
+      await must("lock", "acquire", "worktree:w6", ...as("one"));
+      await must("lock", "break", key, "--reason", "needed", "--owner", "user:two");
+      expect(await heldIn(thing)).toEqual([]);
+      expect((await acquire("worktree:w6", "two")).exit).toBe(0);
+      await release("worktree:w6", "two");
+    }
   });
 
   it("is refused while a file of its payload is held", async () => {

@@ -22,6 +22,7 @@ declare
   mine holdfast.tickets;
   d holdfast.decision;
   grants holdfast.grants[];
+  others holdfast.grants[] := '{}';
 begin
   holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_duration(lease_ms, 'ttl', 1000, 86400000);
@@ -57,6 +58,10 @@ begin
 
   -- First of all, for one of them may be what this very request was given before, and did not hear of in time.
   perform holdfast.drop_grants(d.ends);
+  if cardinality(d.ends) > 0 then
+    select x.guards, x.others into guards, others
+    from holdfast.end_other_names(guards, d.ends, 'stolen', owner, holder_id, now) x;
+  end if;
   select x.guards, x.grants into guards, grants
   from holdfast.issue(guards, wants, d.covers, st, lock_ids, owner, holder_id, nonce, now, lease_ms,
     coalesce(grace_ms, lease_ms), seal, detached, proof, metadata) x;
@@ -65,9 +70,9 @@ begin
     delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = mine.ticket_id;
   end if;
   perform holdfast.leave_guard(guards);
-  perform holdfast.wake_after(tickets, near.grants, d.ends, grants, mine.ticket_id, now);
+  perform holdfast.wake_after(tickets, near.grants, d.ends || others, grants, mine.ticket_id, now);
   return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(grants, array[seal]),
-    'ended', holdfast.grants_json(d.ends), 'left', holdfast.left_on(guards, keys),
+    'ended', holdfast.grants_json(d.ends || others), 'left', holdfast.left_on(guards, keys),
     'lease_token', case when token is null then secret end);
 end $$;
 

@@ -19,6 +19,7 @@ declare
   mine holdfast.tickets;
   d holdfast.decision;
   g holdfast.grants;
+  others holdfast.grants[] := '{}';
   old_token bigint;
 begin
   perform holdfast.check_key(key);
@@ -59,12 +60,14 @@ begin
   guards := holdfast.append(guards, now, 'upgraded', key, owner, holder_id, current.fencing_token, current.lock_id,
     '{"mode":"write","old_fencing_token":' || old_token || '}');
   perform holdfast.drop_grants(d.ends);
+  select x.guards, x.others into guards, others
+  from holdfast.end_other_names(guards, d.ends, 'stolen', owner, holder_id, now) x;
   if mine.ticket_id is not null then
     delete from holdfast.tickets x where x.tree = any (names) and x.ticket_id = mine.ticket_id;
   end if;
   perform holdfast.leave_guard(guards);
   return json_build_object('kind', 'granted', 'now', now, 'grants', holdfast.grants_json(array[current], array[seal]),
-    'ended', holdfast.grants_json(d.ends), 'left', holdfast.left_on(guards, array[key]));
+    'ended', holdfast.grants_json(d.ends || others), 'left', holdfast.left_on(guards, array[key]));
 end $$;
 
 create or replace function holdfast.downgrade(

@@ -6,6 +6,7 @@ create or replace function holdfast.end_grants(
 #variable_conflict use_variable
 declare
   inner_grants holdfast.grants[] := holdfast.nested_in(near, ended);
+  others holdfast.grants[];
   raised bigint;
   g holdfast.grants;
 begin
@@ -20,10 +21,12 @@ begin
       ',"new_fencing_token":' || raised || '}');
   end loop;
   perform holdfast.drop_grants(ended || inner_grants);
+  select x.guards, x.others into guards, others
+  from holdfast.end_other_names(guards, ended || inner_grants, event, owner, holder_id, now) x;
   perform holdfast.leave_guard(guards);
   perform holdfast.wake_after(holdfast.near_tickets(array[holdfast.tree_of(key)], array[key]), near,
-    ended || inner_grants, '{}', null, now);
-  return json_build_object('now', now, 'grants', holdfast.grants_json(ended || inner_grants));
+    ended || inner_grants || others, '{}', null, now);
+  return json_build_object('now', now, 'grants', holdfast.grants_json(ended || inner_grants || others));
 end $$;
 
 -- Ends what is recoverable on the key and below it.

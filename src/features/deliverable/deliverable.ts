@@ -34,7 +34,7 @@ import { DeliverableLock, TERMINATE, type TerminateOptions } from "./deliverable
 import { inRoom, type Room } from "./guarded-folder.js";
 import type { LogLine } from "./log.js";
 import { boundTo, newRecord } from "./new-record.js";
-import { heldByNobody, lapsed, notHeld, notTold } from "./refusals.js";
+import { heldByNobody, lapsed, notHeld, notTold, storeNotWritable } from "./refusals.js";
 import { removeOwnFiles } from "./remove-own-files.js";
 import { previousOf, type RecoveredLock, type Stale, staleBecause, toldOf } from "./stale.js";
 import { type DeliverableStatus, statusOf } from "./status.js";
@@ -236,7 +236,9 @@ export class Deliverable {
   /** Under the guard, with the store of the workspace around; null outside of one. */
   async #inRoom<T>(body: (room: Room, store: StoreLock | null) => T | Promise<T>): Promise<T> {
     identityOf(this.#places); // Where there is no folder none is looked around.
-    const around = await this.#openStore(this.folder, this.holder);
+    const around = await this.#openStore(this.folder, this.holder).catch((error: unknown) => {
+      throw storeNotWritable(error, this.folder) ?? error;
+    });
     const store = around === null ? null : new StoreLock(this.folder, around);
     try {
       return await inRoom(this.#places, this.#clock, (room) => body(room, store));

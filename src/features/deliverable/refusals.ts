@@ -1,6 +1,6 @@
 /** The errors of a folder that cannot be locked, for people and for programs. */
 
-import { HoldfastError } from "../../base/errors.js";
+import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Places } from "../../client/deliverable/paths.js";
 
 /** `E_LOCK_EXPIRED` */
@@ -28,6 +28,29 @@ export function notHeld(folder: string, why: string): HoldfastError {
       "Act as the holder who locked it (`--owner`), or show its lease token (`--token`).",
     ],
   });
+}
+
+const NOT_PERMITTED: ReadonlySet<unknown> = new Set(["EACCES", "EPERM", "EROFS"]);
+
+/**
+ * `E_IO` for a store that this user cannot write; null for any other error. The file alone would be no lock: a holder of a
+ * key above the folder's, and one of `deliverable:ID`, is granted it by the store and looks for no file.
+ */
+export function storeNotWritable(error: unknown, folder: string): HoldfastError | null {
+  if (!isHoldfastError(error, "E_IO")) return null;
+  if (!NOT_PERMITTED.has((error.cause as NodeJS.ErrnoException | undefined)?.code)) return null;
+  return new HoldfastError(
+    "E_IO",
+    `the lock of ${folder} is also in the store of its workspace, which this user cannot write: ${error.message}`,
+    {
+      cause: error,
+      details: { ...error.details, folder },
+      next: [
+        ...error.next,
+        "Or lock it as a user who may write that store: others do not see a lock that is not in it.",
+      ],
+    },
+  );
 }
 
 /** `E_IO`: the lock is gone, but what the log still lacks must not go with the rest. */

@@ -1,10 +1,11 @@
 /** Real processes: races, deaths, other users. */
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
+import { openHoldfast } from "../../../src/index.js";
 import { thisMachine } from "../../../src/platform/machine.js";
 import { Agent, deliverable, newFolder, readLock, readLog } from "../../fixtures/deliverable/deliverable.fixture.js";
 import { raceToLock, raceToRecover } from "../../fixtures/deliverable/races.fixture.js";
@@ -115,6 +116,24 @@ describe.skipIf(!canActAsAnother())("another user (needs root, and a clone that 
     }
     expect(readFileSync(join(folder, "_LOCK.json"), "utf8")).toBe(before);
   });
+
+  it.each(["sqlite", "file"])(
+    "a %s store that can only be read refuses the lock, and the folder stays as it was",
+    async (kind) => {
+      const folder = newFolder();
+      const root = dirname(folder);
+      chmodSync(folder, 0o777);
+      const store = `${kind}:.holdfast/${kind === "file" ? "store" : "holdfast.db"}`;
+      await (await openHoldfast({ root, store, owner: "agent:one" })).close();
+      execFileSync("chmod", ["-R", "a+rX", join(root, ".holdfast")]);
+      const before = readdirSync(folder);
+      const agent = await stranger(folder);
+      const told = await agent.call("lock", { detached: true });
+      expect(told).toMatchObject({ code: "E_IO", details: { folder } });
+      expect(told.message).toContain("which this user cannot write");
+      expect(readdirSync(folder)).toEqual(before);
+    },
+  );
 
   it("DELIV-6: a lock file that may be read and not removed", async () => {
     const folder = newFolder();

@@ -9,8 +9,14 @@ export {
   type ManifestListOptions,
   type ManifestVerdict,
   manifestFiles,
+  type UnfinishedTarget,
   verifyManifests,
 } from "./features/publish/record/manifests.js";
-export { findUnfinished, settleUnfinished, type UnfinishedPublish } from "./features/publish/record/unfinished.js";
+export {
+  findUnfinished,
+  type StandingContent,
+  settleUnfinished,
+  type UnfinishedPublish,
+} from "./features/publish/record/unfinished.js";
 export type { Stage, StageSource } from "./features/publish/stage/stage.js";
 export type { ManifestFile, ManifestRecord, ManifestState } from "./lock/manifest.js";

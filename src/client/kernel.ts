@@ -7,6 +7,7 @@
 import type { AuditEvent } from "../lock/audit.js";
 import type { Grant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
+import type { Life } from "../lock/profile.js";
 import { PATH_TREE } from "../lock/reserved-kinds.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
@@ -85,6 +86,8 @@ export interface Kernel {
   assertFoldersFree(keys: readonly Key[]): void;
   /** Reads the grants and the waiters on, above and below a key; hashes of tokens are shown only of grants among `known`. */
   inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
+  /** Says whether the process behind a grant lives, as far as the store can tell. */
+  life(of: Grant): Life;
   /** Reads all grants on a key and below it, in the order of keys, page by page. */
   pages(prefix: Key): AsyncGenerator<readonly Grant[], void>;
   /** Reads all grants on files, of all worktrees and workspaces; hashes of tokens as for `inspect`. */
@@ -147,6 +150,7 @@ export function createKernel(home: LeaseHome): Kernel {
       for (const key of keys) assertFoldersFree(files.root, key, home.party.owner);
     },
     inspect: (resource, known) => reader.inspect(resource, known),
+    life: (of) => reader.life(of),
     pages: (prefix) => grantPages(reader, prefix),
     filePages: (known) => grantPages(reader, null, known, PATH_TREE),
     findHeld: (hashes) => findHeld(home, hashes),

@@ -3,7 +3,7 @@
  * `committed` or `aborted`. Between, it is sealed: everything is written and synced, and the staged folder's identity
  * is on record, so that a process that finds the manifest after a crash can decide whether the rename was made.
  */
-import type { Key } from "./key.js";
+import { isWithin, type Key, treesOf } from "./key.js";
 import { isoTime } from "./time.js";
 
 export type ManifestState = "pending" | "committed" | "aborted";
@@ -18,6 +18,8 @@ export interface Manifest {
   readonly owner: string;
   /** The key it is published under, and the grant that is held on it. */
   readonly resource: Key;
+  /** The key of the target's files, which a publish under another key holds as well; null where there is none. */
+  readonly pathKey: Key | null;
   readonly lockId: string;
   readonly fencingToken: number;
   /** The key that the first publish to this target recorded. */
@@ -58,6 +60,7 @@ export interface ManifestRecord {
   readonly tmp_path: string;
   readonly owner: string;
   readonly resource: string;
+  readonly path_key: string | null;
   readonly fencing_token: number;
   readonly state: ManifestState;
   readonly created_at: string;
@@ -78,6 +81,7 @@ export function toManifestRecord(manifest: Manifest): ManifestRecord {
     tmp_path: manifest.tmpPath,
     owner: manifest.owner,
     resource: manifest.resource,
+    path_key: manifest.pathKey,
     fencing_token: manifest.fencingToken,
     state: manifest.state,
     created_at: isoTime(manifest.createdAt),
@@ -99,6 +103,7 @@ export function fromManifestRecord(record: ManifestRecord): Manifest {
     tmpPath: record.tmp_path,
     owner: record.owner,
     resource: record.resource as Key,
+    pathKey: record.path_key as Key | null,
     lockId: record.lock_id,
     fencingToken: record.fencing_token,
     targetKey: record.target_key as Key,
@@ -110,6 +115,24 @@ export function fromManifestRecord(record: ManifestRecord): Manifest {
     byteCount: record.bytes,
     isCleared: record.cleared,
   };
+}
+
+type Keys = Pick<Manifest, "resource" | "pathKey">;
+
+/** The keys whose holders find it settled: the one it is published under, and that of the target's files. */
+function keysOf({ resource, pathKey }: Keys): readonly Key[] {
+  // mutant: publish-either-key: pathKey === null ? [resource] : [resource, pathKey]; → [resource];
+  return pathKey === null ? [resource] : [resource, pathKey];
+}
+
+/** The trees whose guards a step needs that changes its state, in the order of guards. */
+export function treesOfManifest(manifest: Keys): readonly Key[] {
+  return treesOf(keysOf(manifest).map((resource) => ({ resource })));
+}
+
+/** Whether one of its keys is, or lies above or below, one of these. */
+export function isNear(manifest: Keys, keys: readonly Key[]): boolean {
+  return keysOf(manifest).some((own) => keys.some((key) => isWithin(own, key) || isWithin(key, own)));
 }
 
 type Age = Pick<Manifest, "createdAt" | "id">;

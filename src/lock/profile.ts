@@ -85,6 +85,14 @@ export function recoverable(grant: Grant, now: Instant, witness: Witness): Recov
   }
 }
 
+/**
+ * Whether the holder can write nothing more under it, whether or not its profile lets others end it: its lease is over, or
+ * its process is proven dead.
+ */
+export function isGone(grant: Grant, now: Instant, { life }: Pick<Witness, "life">): boolean {
+  return isExpired(grant, now) || life(grant) === "dead";
+}
+
 /** Its lease is over by the wall clock at most, which may be wrong: a kernel lock that is still held says more. */
 function isOfOtherClock({ proof, renewedAt }: Grant, now: Instant): boolean {
   return proof.kind === "file" && !isSameBoot(renewedAt, now);

@@ -9,6 +9,7 @@ import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";
 import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
+import type { Life } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
 import type { Clock } from "../platform/clock.js";
 import type { InheritedProof } from "../platform/process/command-processes.js";
@@ -152,6 +153,8 @@ export interface CommitTale {
 
 /** Reading takes no lock and creates no files. */
 export interface Reader {
+  /** Says whether the process behind a grant or a ticket lives; a server accepts no report of a death, so `unknown`. */
+  life(of: Grant | Ticket): Life;
   /** Where token hashes are kept secret, grants show only those that are among `known`. */
   inspect(resource: Key, known?: readonly string[]): Promise<Inspection>;
   /** In the order of keys; `after` continues a listing behind that key and id. */

@@ -8,10 +8,12 @@ export interface ManifestDraft {
   readonly op: string;
   readonly target: string;
   readonly tmpPath: string;
+  /** As `Manifest.pathKey`. */
+  readonly pathKey: Manifest["pathKey"];
 }
 
 /** A manifest as it is asked for. */
-export type ManifestRef = Pick<Manifest, "id" | "target" | "resource">;
+export type ManifestRef = Pick<Manifest, "id" | "target" | "resource" | "pathKey">;
 
 /** What is known once everything is written and synced. */
 export interface Seal {
@@ -29,8 +31,9 @@ export interface ManifestPage {
 }
 
 /**
- * The record of what is published. Each call is one step under the guard of the manifest's tree; those of a publisher
- * check lease and fence in it. Whatever a crash left pending is settled before the next grant on, above or below its key.
+ * The record of what is published. Each call is one step under the guards of the manifest's trees; those of a publisher
+ * check lease and fence in it. A publish that a crash left pending is settled before the next grant on, above or below its
+ * key or the key of the target's files.
  *
  * A step is seen by everybody when its call resolves. `begin`, `seal` and `commit` need not be on the disk by then: a
  * publisher waits for that with `onDisk`, before the rename and before it tells anybody.
@@ -56,7 +59,7 @@ export interface Manifests {
    * stand still for it, which is quicker. `E_IO`: it is not known whether they are.
    */
   onDisk(how?: { readonly standStill: boolean }): Promise<void>;
-  /** Settles one that is pending although its writer is gone; with `mine` also the caller's own. Null: there is none. */
+  /** Settles one that is pending and whose writer is gone; with `mine` also the caller's own. Null: there is none. */
   settle(which: ManifestRef, party: Party, mine: boolean): Promise<Manifest | null>;
   /** Notes that nothing is left at its `tmpPath`, and forgets what newer manifests of the target have outlived. */
   clear(manifest: Manifest): Promise<void>;

@@ -24,6 +24,7 @@ export interface Patient {
 /** What repairs may use. Opened when the first repair asks for it. */
 export interface Surgery {
   readonly store: Store;
+  readonly clock: Clock;
   readonly party: Party;
 }
 

@@ -123,13 +123,14 @@ function isSafe(diagnosis: Diagnosis): diagnosis is Repairable {
 
 async function repairAll({ store: url, owner, record }: Workspace, found: readonly Repairable[]): Promise<Repair[]> {
   const expectedId = url === record?.store.url ? record.store.id : undefined;
-  const store = await openStore(url, {}, createSystemClock(), expectedId);
+  const clock = createSystemClock();
+  const store = await openStore(url, {}, clock, expectedId);
   try {
     const nonce = newNonce();
     const holderId = holderIdOf();
     const party = { owner, holderId, nonce, proof: store.prove(nonce, { owner, holder_id: holderId }) };
     const done: Repair[] = [];
-    for (const diagnosis of found) done.push(await repairOne(diagnosis, { store, party }));
+    for (const diagnosis of found) done.push(await repairOne(diagnosis, { store, clock, party }));
     return done;
   } finally {
     await store.close();

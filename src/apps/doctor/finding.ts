@@ -118,7 +118,7 @@ export const FINDINGS = {
   PUBLISH_LEFT: {
     category: "publishes",
     severity: "warning",
-    meaning: "A publish was never finished; what is visible is the old state or the new one.",
+    meaning: "A publish was not finished; what is visible is the old state or the new one.",
   },
   STAGE_LEFT: {
     category: "publishes",

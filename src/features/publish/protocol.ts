@@ -112,7 +112,7 @@ async function publishWith(
 ): Promise<PublishResult> {
   const tell = reporter(options.onProgress);
   const { op = "publish" } = options;
-  const draft = { id: target.id, op, target: target.path, tmpPath: target.stage };
+  const draft = { id: target.id, op, target: target.path, tmpPath: target.stage, pathKey: hand.pathKey };
   let manifest = await begin(hand, target, draft);
   const placement = new Placement(target);
   let kept: string | null = null;
@@ -190,7 +190,7 @@ async function abandon(hand: Hand, target: Target): Promise<void> {
   for (const path of leftoversOf(target.stage)) await removeTree(path).catch(() => undefined);
   removeStageFolder(target);
   try {
-    const which = { id: target.id, target: target.path, resource: hand.resource };
+    const which = { id: target.id, target: target.path, resource: hand.resource, pathKey: hand.pathKey };
     const ended = await hand.manifests.settle(which, hand.party, true);
     if (ended !== null && !ended.isCleared) await hand.manifests.clear(ended);
   } catch {

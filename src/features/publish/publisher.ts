@@ -37,6 +37,8 @@ export interface Hand {
   readonly party: Party;
   /** The key it publishes under. */
   readonly resource: Key;
+  /** The key of the target's files, where that is another one; null where there is none. */
+  readonly pathKey: Key | null;
   readonly signal: AbortSignal | null;
   step<T>(run: (manifests: Manifests, grant: GrantRef, party: Party) => Promise<T>): Promise<T>;
   /** Makes sure that the target is held, too; tries again until `wait` is over. `E_LOCK_CONFLICT` */
@@ -88,11 +90,12 @@ function handOf(
     return found;
   };
   const { resource } = grant();
-  const path = kernel.pathKeyOf(target);
+  const found = kernel.pathKeyOf(target);
+  const path = found === null || isWithin(found, resource) ? null : found;
   /** Acquired for the target alone. */
   let beside: Lease | null = null;
   const onTarget = (): GrantRef[] => {
-    if (path === null || isWithin(path, resource)) return [];
+    if (path === null) return [];
     const covers = (ref: GrantRef): boolean => isWithin(path, ref.resource);
     return (beside?.refs ?? lease.refs).filter(covers).slice(0, 1);
   };
@@ -115,12 +118,13 @@ function handOf(
   return {
     storeUrl,
     resource,
+    pathKey: path,
     manifests,
     party,
     signal: signals.length > 1 ? AbortSignal.any(signals) : (signals[0] ?? null),
     step: (run) => lease.through(() => run(manifests, grant(), party)),
     async holdTarget(wait) {
-      if (path === null || isWithin(path, resource) || onTarget().length > 0) return;
+      if (path === null || onTarget().length > 0) return;
       const until = performance.now() + parseWait(wait);
       for (;;)
         try {

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Examination, Store } from "../contract.js";
+import { lifeByProofs } from "../local/liveness-and-wake-ups.js";
 import { createReader } from "../local/local-store.js";
 import { createReadingStore } from "../local/reading-store.js";
 import { type Layout, layoutOf, treeFolders } from "./layout.js";
@@ -21,7 +22,7 @@ export function examineFileStore(place: string): Examination | null {
   return {
     url: `file:${layout.root}`,
     id: record.store_id,
-    reader: createReader({ records, settings }),
+    reader: createReader({ records, settings }, lifeByProofs(layout.alive)),
     manifests: { list: async (page) => records.manifests(page) },
     settings,
     proofs: layout.alive,

@@ -5,7 +5,7 @@ import { enterAll, leaveAll, tryEnterAll } from "../../files/guard.js";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
-import type { Manifest } from "../../lock/manifest.js";
+import { type Manifest, treesOfManifest } from "../../lock/manifest.js";
 import { lineOf, lineWithout } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
@@ -253,11 +253,11 @@ class FileView implements LedgerView {
   }
 
   publishing(keys: readonly Key[]): readonly Manifest[] {
-    const isNear = ({ resource }: Manifest): boolean =>
-      keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
-    const near: Manifest[] = [];
-    for (const tree of this.#trees) for (const manifest of tree.publishing()) if (isNear(manifest)) near.push(manifest);
-    return near;
+    const near = new Map<string, Manifest>();
+    for (const tree of this.#trees) for (const manifest of tree.publishing(keys)) near.set(manifest.id, manifest);
+    // A step that settles them changes all of their trees.
+    for (const manifest of near.values()) for (const tree of treesOfManifest(manifest)) this.#at(tree);
+    return [...near.values()];
   }
 
   nextTicketNumber(): number {
@@ -304,7 +304,8 @@ function changesIn(name: Key, changes: Changes, isOnlyTree: boolean): TreeChange
   const updates = here(changes.updates);
   const drops = here(changes.drops);
   const audit = here(changes.audit);
-  const manifests = here(changes.manifests);
+  const { manifests: ofAllTrees = [] } = changes;
+  const manifests = ofAllTrees.filter((manifest) => treesOfManifest(manifest).includes(name));
   const clears = (changes.clears ?? []).filter((resource) => treeOf(resource) === name);
   const count = adds.length + updates.length + drops.length + audit.length + manifests.length + clears.length;
   return count === 0 ? null : { adds, updates, drops, audit, manifests, clears };

@@ -13,8 +13,10 @@ import {
   openProofOfLife,
   type ProofOfLife,
   type ProofState,
+  probeLife,
   sweepProofs,
 } from "../../platform/liveness/proof-of-life.js";
+import { thisMachine } from "../../platform/machine.js";
 import type { CommandProof, WakeUps } from "../contract.js";
 import { createProofFileWakeUps } from "./proof-file-wake-ups.js";
 
@@ -39,6 +41,11 @@ export interface Surroundings {
  * Only under the profile `strict` does it stay for good.
  */
 const OLD_PROOF_MS = 25 * 3_600_000;
+
+/** Looks at the proofs in a folder without opening one for good: for those who examine a store. */
+export function lifeByProofs(dir: string): Witness["life"] {
+  return (of) => lifeBehind(of, seenAt(of), thisMachine(), (nonce, { file }) => probeLife(dir, nonce, file));
+}
 
 /** Surroundings of the stores whose clients are processes of one machine, `here`. `hasActiveJob` is asked inside steps. */
 export function openProofFolder(

@@ -62,7 +62,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     witness: surroundings.witness,
   };
   const { wakeUps } = surroundings;
-  const manifests = createManifests(ledger);
+  const manifests = createManifests(ledger, context.witness);
 
   async function transact<T>(
     about: readonly Located[],
@@ -86,8 +86,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       wake = changes.wake ?? NOBODY;
       if (party !== null) {
         const keys = granted(changes).map(({ resource }) => resource);
-        // mutant: publish-settle: (view, changes, keys, party) → (view, changes, keys.slice(0, 0), party)
-        const left = settleBefore(view, changes, keys, party);
+        // mutant: publish-settle: (view, changes, keys, → (view, changes, keys.slice(0, 0),
+        const left = settleBefore(view, changes, keys, party, context.witness);
         changes = left.changes;
         settled = left.settled;
       }
@@ -160,7 +160,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     fence,
     transactions: createTransactions(ledger),
     scripts: createScripts(ledger, context, { wake: (ticket) => wakeUps.wake(ticket), sweep: manifests.sweep }),
-    reader: createReader(ledger),
+    reader: createReader(ledger, context.witness.life),
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
       dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
@@ -211,8 +211,12 @@ function told(view: LedgerView, grants: readonly GrantRef[], { event, party, det
   return { audit, durable: true };
 }
 
-export function createReader({ records, settings }: Pick<Ledger, "records" | "settings">): Reader {
+export function createReader(
+  { records, settings }: Pick<Ledger, "records" | "settings">,
+  life: Reader["life"],
+): Reader {
   return {
+    life,
     async inspect(resource) {
       const { grants, line, unreadable } = inOrder(records.near(resource));
       return {

@@ -119,7 +119,7 @@ class Answers {
     const { result, changes } = outcome;
     if (changes === null) return outcome;
     const keys = (changes.adds ?? []).map(({ resource }) => resource);
-    const after = settleBefore(view, changes, keys, request.party);
+    const after = settleBefore(view, changes, keys, request.party, this.#context.witness);
     this.settled.push(...after.settled);
     return { result, changes: after.changes };
   }

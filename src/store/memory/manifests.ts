@@ -1,6 +1,6 @@
 /** Keeps publish records in memory, as two maps that every query searches whole. */
-import { isWithin, type Key } from "../../lock/key.js";
-import { byAge, type Manifest, type ManifestFile } from "../../lock/manifest.js";
+import type { Key } from "../../lock/key.js";
+import { byAge, isNear, type Manifest, type ManifestFile } from "../../lock/manifest.js";
 import type { ManifestPage } from "../contract.js";
 import type { Changes } from "../ledger.js";
 
@@ -20,9 +20,7 @@ export class MemoryManifests {
 
   pendingNear(keys: readonly Key[]): Manifest[] {
     if (this.#manifests.size === 0) return [];
-    const isNear = ({ resource }: Manifest): boolean =>
-      keys.some((key) => isWithin(resource, key) || isWithin(key, resource));
-    return this.#sorted((manifest) => manifest.state === "pending" && isNear(manifest));
+    return this.#sorted((manifest) => manifest.state === "pending" && isNear(manifest, keys));
   }
 
   of(target: string): Manifest[] {

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../base/errors.js";
 import { mayBeLeft } from "../../files/publish-leftovers.js";
 import { isWithin, treeOf } from "../../lock/key.js";
 import { lastCommitted, type Manifest, type ManifestFile, nextTime } from "../../lock/manifest.js";
+import type { Witness } from "../../lock/profile.js";
 import type { GrantRef, ManifestDraft, ManifestRef, Party, Seal } from "../contract.js";
 import type { LedgerView, Outcome } from "../ledger.js";
 import { isMade } from "../publish/settle-on-disk.js";
@@ -24,12 +25,18 @@ export interface Begun {
  * Settles what is left on the target, then puts the new manifest on record. The trees of its pending manifests are all in
  * the step. The new record need not outlive a power cut before it is sealed: nothing is visible until then.
  */
-export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: ManifestDraft): Outcome<Begun> {
+export function begin(
+  view: LedgerView,
+  ref: GrantRef,
+  party: Party,
+  draft: ManifestDraft,
+  witness: Witness,
+): Outcome<Begun> {
   const grant = requireWriter(view, ref);
   const known = view.manifestsOf(draft.target);
   const settled: Settled[] = [];
   const now = known.map((manifest) => {
-    if (manifest.state !== "pending" || (isLive(view, manifest) && !isMade(manifest))) return manifest;
+    if (manifest.state !== "pending" || (isLive(view, manifest, witness) && !isMade(manifest))) return manifest;
     const ended = settle(view, manifest, party);
     settled.push(ended);
     return ended.manifest;
@@ -49,6 +56,7 @@ export function begin(view: LedgerView, ref: GrantRef, party: Party, draft: Mani
     tmpPath: draft.tmpPath,
     owner: grant.owner,
     resource: grant.resource,
+    pathKey: draft.pathKey,
     lockId: grant.lockId,
     fencingToken: grant.fencingToken,
     targetKey: recorded,
@@ -141,10 +149,12 @@ export function settleOne(
   { id, target }: ManifestRef,
   party: Party,
   mine: boolean,
+  witness: Witness,
 ): Outcome<Manifest | null> {
   const current = view.manifestsOf(target).find((each) => each.id === id);
   if (current === undefined) return { result: null, changes: null };
-  if (current.state !== "pending" || (!mine && isLive(view, current))) return { result: current, changes: null };
+  if (current.state !== "pending" || (!mine && isLive(view, current, witness)))
+    return { result: current, changes: null };
   const settled = settle(view, current, party);
   return {
     result: settled.manifest,

@@ -2,12 +2,14 @@
  * Settles an unfinished publish, in the step that grants and under its guard, so that the next holder finds it settled.
  * The state of the disk decides, see settle-on-disk.ts.
  *
- * The writer is live while its grant stands; nothing of a live writer is touched. One whose grant was ended has lost the
- * right to go on, and learns so at its next step.
+ * The writer is live while its grant stands, its lease lasts, and its process is not proven dead. Nothing of a live writer
+ * is touched. Any other has lost the right to go on, also where its profile does not let others end the grant yet, and
+ * learns so at its next step, which finds the publish ended. A publish has up to two keys, perhaps in two trees; the step that settles it is in both.
  */
 import type { AuditDraft } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
 import { type Manifest, nextTime } from "../../lock/manifest.js";
+import { isGone, type Witness } from "../../lock/profile.js";
 import type { Party } from "../contract.js";
 import type { Changes, LedgerView } from "../ledger.js";
 import { settleOnDisk } from "../publish/settle-on-disk.js";
@@ -25,9 +27,10 @@ export function settleBefore(
   changes: Changes,
   keys: readonly Key[],
   party: Party,
+  witness: Witness,
 ): { readonly changes: Changes; readonly settled: readonly Manifest[] } {
   if (keys.length === 0) return { changes, settled: NOTHING };
-  const left = view.publishing(keys).filter((manifest) => !isLive(view, manifest, changes));
+  const left = view.publishing(keys).filter((manifest) => !isLive(view, manifest, witness, changes));
   if (left.length === 0) return { changes, settled: NOTHING };
   const settled = left.map((manifest) => settle(view, manifest, party));
   return {
@@ -41,11 +44,18 @@ export function settleBefore(
   };
 }
 
-/** Whether its writer's grant stands, also after the changes. */
-export function isLive(view: LedgerView, { resource, lockId }: Manifest, changes: Changes = {}): boolean {
-  if (changes.drops?.some((grant) => grant.lockId === lockId)) return false;
-  // mutant: publish-live-writer: .find(resource, lockId) !== null; → .find(resource, lockId) === undefined;
-  return view.find(resource, lockId) !== null;
+/** Whether its writer may go on, also after the changes. */
+export function isLive(
+  view: LedgerView,
+  { resource, lockId }: Manifest,
+  witness: Witness,
+  { drops = [] }: Changes = {},
+): boolean {
+  if (drops.some((grant) => grant.lockId === lockId)) return false;
+  const grant = view.find(resource, lockId);
+  // mutant: publish-live-writer: return grant !== null && → return grant === undefined &&
+  // mutant: publish-gone-writer: && !isGone(grant, view.now, witness); → ;
+  return grant !== null && !isGone(grant, view.now, witness);
 }
 
 /** `E_COMMIT_UNCERTAIN` when a rename that was made cannot be synced: it stays to be settled. */

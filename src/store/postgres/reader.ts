@@ -19,6 +19,7 @@ interface ToldInspection extends TellsTime {
 
 export function createReader(connection: Connection, store: string, settings: Settings, clock: Clock): Reader {
   return {
+    life: () => "unknown",
     async inspect(resource, known = []) {
       const told = await connection.ask<ToldInspection>(() => call("inspect", { key: resource, tokens: known, store }));
       return {

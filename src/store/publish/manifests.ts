@@ -1,5 +1,7 @@
 /** The publish records of a store on a ledger: each call is one step on the trees of the manifests it concerns. */
-import { type Key, treeOf, treesOf } from "../../lock/key.js";
+import { type Key, treeOf } from "../../lock/key.js";
+import { treesOfManifest } from "../../lock/manifest.js";
+import type { Witness } from "../../lock/profile.js";
 import type { ManifestDraft, Manifests } from "../contract.js";
 import type { Ledger, LedgerView, Outcome } from "../ledger.js";
 import { addFiles, type Begun, begin, clear, commit, seal, settleOne } from "../operations/publish.js";
@@ -10,7 +12,7 @@ const TRIES = 10;
 
 export interface LocalManifests extends Manifests, Sweeper {}
 
-export function createManifests(ledger: Ledger): LocalManifests {
+export function createManifests(ledger: Ledger, witness: Witness): LocalManifests {
   const transact = <T>(trees: readonly Key[], body: (view: LedgerView) => Outcome<T>, once = false) => {
     const inPlace = (view: LedgerView): Outcome<T> => {
       // mutant: publish-in-place: ledger.assertInPlace(); →
@@ -26,16 +28,17 @@ export function createManifests(ledger: Ledger): LocalManifests {
 
   return {
     async begin(grant, party, draft: ManifestDraft) {
-      const trees = new Set([treeOf(grant.resource)]);
+      const trees = new Set(treesOfManifest({ resource: grant.resource, pathKey: draft.pathKey }));
       for (let tries = 1; ; tries += 1) {
         const begun = await transact([...trees].sort(), (view): Outcome<Begun | readonly Key[]> => {
           const elsewhere = view
             .manifestsOf(draft.target)
-            .filter(({ state, resource }) => state === "pending" && !trees.has(treeOf(resource)))
-            .map(({ resource }) => treeOf(resource));
+            .filter(({ state }) => state === "pending")
+            .flatMap(treesOfManifest)
+            .filter((tree) => !trees.has(tree));
           return elsewhere.length > 0 && tries < TRIES
             ? { result: elsewhere, changes: null }
-            : begin(view, grant, party, draft);
+            : begin(view, grant, party, draft, witness);
         });
         if ("manifest" in begun) {
           sweep(begun.uncleared);
@@ -47,10 +50,11 @@ export function createManifests(ledger: Ledger): LocalManifests {
     addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
     seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files)),
     commit: (grant, party, manifest, make, also = []) =>
-      transact(treesOf([grant, ...also]), (view) => commit(view, [grant, ...also], party, manifest, make)),
+      transact(treesOfManifest(manifest), (view) => commit(view, [grant, ...also], party, manifest, make)),
     onDisk: ({ standStill } = { standStill: false }) => ledger.sync(standStill),
     settle: async (manifest, party, mine) => {
-      const ended = await inTree(manifest, (view) => settleOne(view, manifest, party, mine), true);
+      const body = (view: LedgerView) => settleOne(view, manifest, party, mine, witness);
+      const ended = await transact(treesOfManifest(manifest), body, true);
       if (!mine && ended !== null) sweep([ended]);
       return ended;
     },

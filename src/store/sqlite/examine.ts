@@ -12,6 +12,7 @@ import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import { isThere } from "../../platform/look-up.js";
 import type { Examination, Store } from "../contract.js";
+import { lifeByProofs } from "../local/liveness-and-wake-ups.js";
 import { createReader } from "../local/local-store.js";
 import { createReadingStore } from "../local/reading-store.js";
 import type { Database } from "./connection/database.js";
@@ -40,7 +41,7 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
   return {
     url: `sqlite:${path}`,
     id,
-    reader: createReader({ records, settings }),
+    reader: createReader({ records, settings }, lifeByProofs(proofsOf(path))),
     manifests: { list: async (page) => records.manifests(page) },
     settings,
     proofs: proofsOf(path),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Holdfast, openHoldfast } from "../../../src/index.js";
-import { publish } from "../../../src/publish.js";
+import { findUnfinished, publish, verifyManifests } from "../../../src/publish.js";
 import { sharedServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
 
@@ -49,6 +49,25 @@ describe.each(["file", "sqlite", "postgres"])("a target in the workspace of a %s
     });
     expect(versionIn(target)).toBe("1");
     expect(await theirs.list()).toEqual([]);
+  });
+
+  it("is settled for the next holder while another target was published under the key and finished", async () => {
+    const other = join(root, "other");
+    await using lease = await ours.acquire("site");
+    const never = publish(lease, target, async (stage) => {
+      version("1")(stage);
+      await publish(lease, other, version("2"));
+      expect(await findUnfinished(theirs)).toEqual([]);
+      await theirs.break("site", { reason: "it is needed now" });
+      expect(await findUnfinished(theirs)).toMatchObject([{ kind: "publish_left", content: "none" }]);
+      await theirs.break("path/out", { reason: "it is needed now" });
+      await using _file = await theirs.acquire("path/out/version");
+      expect(await findUnfinished(theirs)).toEqual([]);
+      expect(await verifyManifests(theirs)).toMatchObject({ ok: true, targets: 1, unfinished: [] });
+    });
+    await expect(never).rejects.toMatchObject({ code: "E_LOCK_NOT_HELD" });
+    expect(versionIn(other)).toBe("2");
+    expect(readdirSync(root)).not.toContain("out");
   });
 
   it("refuses the publish while another holder has a file in it", async () => {

@@ -115,7 +115,7 @@ describe("PUB-2: an answer that is lost", () => {
     const [grant] = lease.refs;
     if (grant === undefined) throw new Error("it holds something");
     const id = randomUUID();
-    const draft = { id, op: "publish", target, tmpPath: join(dir, "place", "tmp", id) };
+    const draft = { id, op: "publish", target, tmpPath: join(dir, "place", "tmp", id), pathKey: null };
     const begun = await manifests.begin(grant, party, draft);
     expect(await manifests.begin(grant, party, draft)).toEqual(begun);
     const files = [{ path: "a", size: 1, sha256: "0".repeat(64), mode: 0o100644 }];

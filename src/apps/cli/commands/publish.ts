@@ -53,7 +53,7 @@ export const PUBLISH: readonly Command[] = [
     group: "publish",
     summary: "read what is published again and compare it with its manifest",
     about: [
-      "Takes no lock. Exit code 65 when a file is missing, different, or was never published; 89 when nothing was published to TARGET.",
+      "Takes no lock. Where the content of a publish that was not finished stands, the files are compared with its manifest, and it is named on stderr; that alone is no fault. Exit code 65 when a file is missing, different, or was never published; 89 when nothing was published to TARGET.",
     ],
     args: { TARGET: { help: "only this folder", optional: true } },
     examples: [["holdfast manifest verify", "every target"]],

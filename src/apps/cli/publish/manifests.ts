@@ -5,8 +5,10 @@ import { given } from "../../../base/given.js";
 import {
   listManifests,
   type ManifestListOptions,
+  type UnfinishedTarget,
   verifyManifests,
 } from "../../../features/publish/record/manifests.js";
+import { STANDING } from "../../../features/publish/record/unfinished.js";
 import type { ManifestRecord } from "../../../lock/manifest.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";
@@ -71,13 +73,13 @@ export async function verifyManifestsOf(context: ContextWith<unknown, Target>): 
   const progress = openProgress(screen);
   const verdict =
     holdfast === null
-      ? { ok: true, targets: 0, files: 0, bad: [] }
+      ? { ok: true, targets: 0, files: 0, bad: [], unfinished: [] }
       : await verifyManifests(holdfast, {
           onProgress: (files) => progress.show(`${count(files, "file")} read`),
           ...given({ target }),
         });
   progress.end();
-  if (target !== undefined && verdict.targets === 0)
+  if (target !== undefined && verdict.targets + verdict.unfinished.length === 0)
     throw new HoldfastError("E_NOT_FOUND", `nothing was published to ${target}`, {
       next: ["holdfast manifest list"],
     });
@@ -87,6 +89,11 @@ export async function verifyManifestsOf(context: ContextWith<unknown, Target>): 
       verdict.ok
         ? `${screen.paint("green", "as published")}: ${count(verdict.files, "file")} in ${count(verdict.targets, "target")}`
         : verdict.bad.map(({ target: at, path, why }) => `${screen.paint("red", why)}: ${at}/${path}`).join("\n"),
+    notes: verdict.unfinished.map(noteOf),
     exit: verdict.ok ? 0 : ERRORS.E_STORE_CORRUPT.exit,
   };
+}
+
+function noteOf({ target, owner, content }: UnfinishedTarget): string {
+  return `unfinished: a publish to ${target} by ${owner}; ${STANDING[content]}. The next lock on it settles it, or: holdfast doctor --repair`;
 }

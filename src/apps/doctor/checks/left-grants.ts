@@ -4,7 +4,7 @@
  */
 import { recoverable } from "../../../lock/profile.js";
 import { type Check, type Diagnosis, storeOf } from "../check.js";
-import { lifeIn, treesOf } from "../store-walk.js";
+import { treesOf } from "../store-walk.js";
 
 export const leftGrants: Check = {
   name: "grants that were left",
@@ -15,7 +15,7 @@ export const leftGrants: Check = {
     const found: Diagnosis[] = [];
     for await (const { grants } of treesOf(store))
       for (const grant of grants) {
-        const why = recoverable(grant, now, { life: (of) => lifeIn(store, of), hasActiveJob: () => false });
+        const why = recoverable(grant, now, { life: store.reader.life, hasActiveJob: () => false });
         if (why === null) continue;
         const { resource, owner, holderId } = grant;
         const because = why.reason === "process_dead" ? "its process is dead" : "its lease has expired";

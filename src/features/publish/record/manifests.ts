@@ -17,6 +17,7 @@ import { sumOf } from "../file-work.js";
 import { digest } from "../stage/seal.js";
 import { resolvePlace } from "../target.js";
 import { manifestsHere } from "./manifests-here.js";
+import { contentAt, recordsOf, type StandingContent, unfinished } from "./unfinished.js";
 
 const PAGE = 1_000;
 /** Named of the files that should not be there. */
@@ -73,6 +74,16 @@ export interface ManifestVerdict {
   readonly targets: number;
   readonly files: number;
   readonly bad: readonly BadFile[];
+  /** Publishes that were not finished, and which content stands at their targets. Not a fault by themselves. */
+  readonly unfinished: readonly UnfinishedTarget[];
+}
+
+export interface UnfinishedTarget {
+  readonly target: string;
+  readonly manifest: string;
+  readonly owner: string;
+  /** Of this publish (`new`): its files are compared with this manifest. From before it (`old`), or nothing (`none`). */
+  readonly content: StandingContent;
 }
 
 export interface BadFile {
@@ -82,15 +93,19 @@ export interface BadFile {
   readonly why: string;
 }
 
-/** Reads what is published again and compares it with the newest manifest of each target. */
+/**
+ * Reads what is published again and compares it with the newest manifest of each target: with that of a publish which is
+ * not on record yet where its content stands there.
+ */
 export async function verifyManifests(holdfast: Holdfast, options: VerifyOptions = {}): Promise<ManifestVerdict> {
   checkOptions(options, VERIFY);
   const { target, onProgress } = options;
-  const { manifests } = kernelOf(holdfast);
+  const records = recordsOf(holdfast);
+  const { manifests } = records;
   const only = target === undefined ? null : resolvePlace(target).path;
   let files = 0;
   const bad: BadFile[] = [];
-  const newest = await newestByTarget(manifests, only);
+  const newest = await standingByTarget(manifests, only);
   for (const [path, manifest] of newest) {
     let checked = manifest;
     for (;;) {
@@ -98,7 +113,7 @@ export async function verifyManifests(holdfast: Holdfast, options: VerifyOptions
         files += 1;
         onProgress?.(files);
       });
-      const now = (await newestByTarget(manifests, path)).get(path) ?? checked;
+      const now = (await standingByTarget(manifests, path)).get(path) ?? checked;
       if (found.length === 0 || now.id === checked.id) {
         bad.push(...found);
         break;
@@ -106,16 +121,29 @@ export async function verifyManifests(holdfast: Holdfast, options: VerifyOptions
       checked = now; // It was published anew meanwhile.
     }
   }
-  return { ok: bad.length === 0, targets: newest.size, files, bad };
+  return { ok: bad.length === 0, targets: newest.size, files, bad, unfinished: await unfinishedAt(records, only) };
 }
 
-async function newestByTarget(manifests: Manifests, target: string | null): Promise<Map<string, Manifest>> {
-  const newest = new Map<string, Manifest>();
+/** Which manifest tells of the content at each target. */
+async function standingByTarget(manifests: Manifests, target: string | null): Promise<Map<string, Manifest>> {
+  const standing = new Map<string, Manifest>();
   for await (const manifest of manifestsHere(manifests, { target, state: "committed" })) {
-    const before = newest.get(manifest.target);
-    newest.set(manifest.target, before === undefined ? manifest : (lastCommitted([before, manifest]) ?? manifest));
+    const before = standing.get(manifest.target);
+    standing.set(manifest.target, before === undefined ? manifest : (lastCommitted([before, manifest]) ?? manifest));
   }
-  return newest;
+  for await (const manifest of manifestsHere(manifests, { target, state: "pending" }))
+    if (contentAt(manifest) === "new") standing.set(manifest.target, manifest);
+  return standing;
+}
+
+async function unfinishedAt(records: ReturnType<typeof recordsOf>, target: string | null): Promise<UnfinishedTarget[]> {
+  const found: UnfinishedTarget[] = [];
+  for await (const manifest of manifestsHere(records.manifests, { target, state: "pending" })) {
+    const { content = null } = (await unfinished(manifest, records)) ?? {};
+    const { target: at, id, owner } = manifest;
+    if (content !== null) found.push({ target: at, manifest: id, owner, content });
+  }
+  return found;
 }
 
 async function check(manifests: Manifests, manifest: Manifest, onFile: () => void): Promise<BadFile[]> {

@@ -4,7 +4,8 @@
  *   manifests/<target>/<id>.json           the manifest; <target> is a hash of the target's path
  *   manifests/<target>/<id>.files.jsonl    its files, one a line, in the order they were found
  *   manifests/guard                        kernel-locked while a process reads the manifests of a target to change them
- *   locks/<tree>/publishing/<id>           exists while the manifest is pending, and names its <target>
+ *   locks/<tree>/publishing/<id>           exists while the manifest is pending, with its target and keys; in the tree of the
+ *                                          key that it is published under, and in that of the target's own key
  *
  * A change of a manifest is part of a step on its tree: tree.json announces it (`manifests`), then the files here follow.
  * A crash between leaves it announced, and the next process in the guard of the tree writes it again.
@@ -14,9 +15,11 @@ import { closeSync, fsyncSync, openSync, readFileSync, readSync, statSync } from
 import { join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
+import type { Key } from "../../../lock/key.js";
 import {
   byAge,
   fromManifestRecord,
+  isNear,
   type Manifest,
   type ManifestFile,
   type ManifestRecord,
@@ -38,15 +41,27 @@ export class ManifestFiles {
   write(record: ManifestRecord, publishing: string): void {
     const folder = this.#folderOf(record.target);
     try {
-      makeSynced(publishing);
       makeSynced(folder);
     } catch (error) {
       throw ioError(error, "create", folder);
     }
     replaceFile(join(folder, `${record.id}.json`), Buffer.from(`${JSON.stringify(record)}\n`), true);
+    this.point(record, publishing);
+  }
+
+  /**
+   * The part of it in a tree that only the target's files belong to. The record is the other tree's: written from here, much
+   * later, it could be an older one.
+   */
+  point(record: ManifestRecord, publishing: string): void {
+    try {
+      makeSynced(publishing);
+    } catch (error) {
+      throw ioError(error, "create", publishing);
+    }
     const pointer = join(publishing, record.id);
     if (record.state !== "pending") removeQuietly(pointer);
-    else replaceFile(pointer, Buffer.from(`${JSON.stringify({ target: record.target })}\n`), true);
+    else replaceFile(pointer, Buffer.from(`${JSON.stringify(pointerTo(record))}\n`), true);
   }
 
   drop({ target, id }: Manifest): void {
@@ -71,14 +86,19 @@ export class ManifestFiles {
     }
   }
 
-  /** Those whose pointers are in this folder of a tree. */
-  pending(publishing: string): Manifest[] {
-    return namesIn(publishing).flatMap((id) => {
-      if (id.endsWith(".new")) return [];
-      const { target } = readJson<{ target: string }>(join(publishing, id)) ?? { target: "" };
-      const manifest = this.#read(join(this.#folderOf(target), `${id}.json`));
+  /** Those near one of the keys whose pointers are in this folder of a tree. */
+  pending(publishing: string, keys: readonly Key[]): Manifest[] {
+    return this.pointers(publishing).flatMap((id) => {
+      const pointer = readJson<Pointer>(join(publishing, id));
+      if (pointer === null || !isNear({ resource: pointer.resource, pathKey: pointer.path_key }, keys)) return [];
+      const manifest = this.#read(join(this.#folderOf(pointer.target), `${id}.json`));
       return manifest?.state === "pending" ? [manifest] : [];
     });
+  }
+
+  /** The ids that are pointed to, without a look at their records. */
+  pointers(publishing: string): string[] {
+    return namesIn(publishing).filter((id) => !id.endsWith(".new"));
   }
 
   of(target: string): Manifest[] {
@@ -121,6 +141,17 @@ export class ManifestFiles {
   #folderOf(target: string): string {
     return join(this.#folder, createHash("sha256").update(target).digest("hex").slice(0, 32));
   }
+}
+
+/** What a step needs to know whether it has to read the manifest. */
+interface Pointer {
+  readonly target: string;
+  readonly resource: Key;
+  readonly path_key: Key | null;
+}
+
+function pointerTo({ target, resource, path_key }: ManifestRecord): Pointer {
+  return { target, resource: resource as Key, path_key: path_key as Key | null };
 }
 
 /** With its name, and that of a folder above it, on the disk. */

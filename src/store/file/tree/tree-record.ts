@@ -24,7 +24,7 @@ export interface TreeRecord {
   /** On the tree's own key, and some on keys below it: kept-grants.ts says which. */
   readonly grants: readonly StoredGrant[];
   readonly pending?: readonly NodeChange[];
-  /** Something was published on a key of this tree: look in publishing/ before granting. */
+  /** A publish on a key of this tree, or to a target whose key is in it, is pending: look in publishing/ before granting. */
   readonly publishes?: true;
   /** Manifests that are decided and still to be written. */
   readonly manifests?: readonly ManifestRecord[];

@@ -34,11 +34,13 @@ export interface TreeChanges {
 export interface TreeBefore extends Places {
   /** The last fencing token given out, in this step too. */
   readonly fenceUsed: number;
+  /** Whether a publish on the tree is pending after the step. */
+  readonly publishes: true | undefined;
 }
 
 /** Writes nothing. */
 export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boolean): TreeStep {
-  const { record, fenceUsed } = before;
+  const { record, fenceUsed, publishes } = before;
   const { kept, decoded, filed, below } = place(before, imagesAfter(before, changes));
   const { head, entries } = chained(record.audit, changes.audit);
   const after: TreeRecord = {
@@ -52,7 +54,6 @@ export function stepAfter(before: TreeBefore, changes: TreeChanges, durable: boo
     waiting: record.waiting,
     grants: kept,
   };
-  const publishes = record.publishes || changes.manifests.length > 0;
   return {
     kept: decoded,
     images: filed,

@@ -28,7 +28,7 @@ import { FolderNames } from "../../../files/folder-names.js";
 import { type Guard, openGuard } from "../../../files/guard.js";
 import type { AuditDraft } from "../../../lock/audit.js";
 import type { Grant, Ticket } from "../../../lock/grant.js";
-import type { Key } from "../../../lock/key.js";
+import { type Key, treeOf } from "../../../lock/key.js";
 import type { Manifest } from "../../../lock/manifest.js";
 import { type Line, NOBODY_WAITS } from "../../../lock/queue.js";
 import type { Instant } from "../../../lock/time.js";
@@ -203,9 +203,9 @@ export class FileTree {
     return found ?? null;
   }
 
-  /** Pending manifests of this tree. */
-  publishing(): readonly Manifest[] {
-    return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(this.#publishing);
+  /** Pending manifests of this tree, near one of the keys. */
+  publishing(keys: readonly Key[]): readonly Manifest[] {
+    return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(this.#publishing, keys);
   }
 
   line(): Line {
@@ -254,7 +254,17 @@ export class FileTree {
   step(changes: TreeChanges, durable: boolean): TreeStep {
     const kept = this.#keptGrants();
     const before = { record: this.record, kept, filed: this.#filed, fenceUsed: this.#fenceUsed };
-    return stepAfter(before, changes, durable);
+    const publishes = changes.manifests.length === 0 ? this.record.publishes : this.#publishesAfter(changes.manifests);
+    return stepAfter({ ...before, publishes }, changes, durable);
+  }
+
+  /** Whether anything is pending then; it is pointed to in the folder, or in these. */
+  #publishesAfter(manifests: readonly Manifest[]): true | undefined {
+    const ended = new Set(manifests.filter(({ state }) => state !== "pending").map(({ id }) => id));
+    const isLeft =
+      ended.size < manifests.length || this.#manifests.pointers(this.#publishing).some((id) => !ended.has(id));
+    // mutant: file-publishes-over: return isLeft ? true : undefined; → return undefined;
+    return isLeft ? true : undefined;
   }
 
   /** A step on this tree alone. */
@@ -345,7 +355,10 @@ export class FileTree {
   #finish(record: TreeRecord): TreeRecord {
     const { pending = [], manifests = [], ...finished } = record;
     for (const change of pending) this.#nodes.write(change);
-    for (const manifest of manifests) this.#manifests.write(manifest, this.#publishing);
+    for (const manifest of manifests) {
+      if (treeOf(manifest.resource as Key) === this.name) this.#manifests.write(manifest, this.#publishing);
+      else this.#manifests.point(manifest, this.#publishing);
+    }
     this.#write(finished, false);
     return finished;
   }

@@ -105,7 +105,15 @@ export function createManifests(connection: Connection, store: string): ServerMa
   const begin = async (grant: GrantRef, party: Asker, draft: ManifestDraft): Promise<Manifest> => {
     const place = await markPlace(draft.target);
     const { machineId: machine } = thisMachine();
-    const about = { id: draft.id, op: draft.op, target: draft.target, tmp_path: draft.tmpPath, place, machine };
+    const about = {
+      id: draft.id,
+      op: draft.op,
+      target: draft.target,
+      tmp_path: draft.tmpPath,
+      path_key: draft.pathKey,
+      place,
+      machine,
+    };
     const seen: string[] = [];
     for (;;) {
       const { begun, pending, uncleared } = await connection.ask<ToldBegin>(() =>

@@ -98,10 +98,12 @@ export const MIGRATIONS: readonly Migration[] = [
         committed_at  TEXT,
         file_count    INTEGER NOT NULL,
         bytes         INTEGER NOT NULL,
-        details       JSON NOT NULL
+        details       JSON NOT NULL,
+        path_key      TEXT
       ) WITHOUT ROWID;
       CREATE INDEX manifests_by_target ON manifests (target);
       CREATE INDEX manifests_pending ON manifests (resource) WHERE state = 'pending';
+      CREATE INDEX manifests_pending_path ON manifests (path_key) WHERE state = 'pending';
 
       CREATE TABLE manifest_files (
         manifest TEXT NOT NULL,

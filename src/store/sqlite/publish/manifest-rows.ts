@@ -3,7 +3,13 @@
  * query. The manifests of the target that was read last are remembered between steps, for as long as trees are.
  */
 import { type Key, nodesOf, treeOf } from "../../../lock/key.js";
-import { byAge, fromManifestRecord, type Manifest, type ManifestFile } from "../../../lock/manifest.js";
+import {
+  byAge,
+  fromManifestRecord,
+  type Manifest,
+  type ManifestFile,
+  treesOfManifest,
+} from "../../../lock/manifest.js";
 import { isoTime } from "../../../lock/time.js";
 import type { ManifestPage } from "../../contract.js";
 import type { Changes } from "../../ledger.js";
@@ -12,7 +18,7 @@ import type { Row, Statement } from "../connection/statement.js";
 import type { Trees } from "../grants/trees.js";
 
 const COLUMNS = `id, op, target, tmp_path, owner, resource, fencing_token, state, created_at, committed_at, file_count,
-  bytes, details`;
+  bytes, details, path_key`;
 
 export class ManifestRows {
   readonly #trees: Trees;
@@ -34,7 +40,7 @@ export class ManifestRows {
     this.#trees = trees;
     const select = `SELECT ${COLUMNS} FROM manifests WHERE`;
     this.#put = database.prepare(
-      `INSERT OR REPLACE INTO manifests (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO manifests (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#change = database.prepare(
       "UPDATE manifests SET state = ?, committed_at = ?, file_count = ?, bytes = ?, details = ? WHERE id = ?",
@@ -47,8 +53,11 @@ export class ManifestRows {
     this.#addFile = database.prepare(
       "INSERT OR REPLACE INTO manifest_files (manifest, path, size, sha256, mode) VALUES (?, ?, ?, ?, ?)",
     );
-    this.#selectAt = database.prepare(`${select} state = 'pending' AND resource = ?`);
-    this.#selectBelow = database.prepare(`${select} state = 'pending' AND resource > ? AND resource < ?`);
+    // Each half has an index of its own, of what is pending alone. `collect` drops what both find.
+    const either = (isMeant: (column: string) => string): string =>
+      `${select} state = 'pending' AND ${isMeant("resource")} UNION ALL ${select} state = 'pending' AND ${isMeant("path_key")}`;
+    this.#selectAt = database.prepare(either((column) => `${column} = ?1`));
+    this.#selectBelow = database.prepare(either((column) => `${column} > ?1 AND ${column} < ?2`));
     this.#selectTarget = database.prepare(`${select} target = ? ORDER BY created_at, id`);
     this.#selectPage = database.prepare(
       `${select} (?1 IS NULL OR target = ?1) AND (?2 IS NULL OR state = ?2) AND (created_at, id) > (?3, ?4)
@@ -74,7 +83,7 @@ export class ManifestRows {
     const before = this.#stateOf(manifest);
     const isPending = manifest.state === "pending";
     if ((before === "pending") !== isPending)
-      this.#trees.change(treeOf(manifest.resource)).publishing += isPending ? 1 : -1;
+      for (const tree of treesOfManifest(manifest)) this.#trees.change(tree).publishing += isPending ? 1 : -1;
     const { id, state, fileCount, byteCount } = manifest;
     if (before === state) {
       this.#amend.get(fileCount, byteCount, detailsOf(manifest), id);
@@ -102,6 +111,7 @@ export class ManifestRows {
       fileCount,
       byteCount,
       details,
+      manifest.pathKey,
     );
   }
 
@@ -176,8 +186,8 @@ function collect(rows: readonly Row[], found: Map<string, Manifest>): void {
 }
 
 function toManifest(row: Row): Manifest {
-  const [id, op, target, tmpPath, owner, resource, token, state, createdAt, committedAt, fileCount, bytes, details] =
-    row;
+  const [id, op, target, tmpPath, owner, resource, token, state, createdAt, committedAt, fileCount, bytes] = row;
+  const [details, pathKey] = row.slice(12);
   return fromManifestRecord({
     id: id as string,
     op: op as string,
@@ -185,6 +195,7 @@ function toManifest(row: Row): Manifest {
     tmp_path: tmpPath as string,
     owner: owner as string,
     resource: resource as string,
+    path_key: pathKey as string | null,
     fencing_token: token as number,
     state: state as Manifest["state"],
     created_at: createdAt as string,

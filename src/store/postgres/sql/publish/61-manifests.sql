@@ -2,16 +2,21 @@
 -- so it names the publishes to settle to the client, which examines the disk and reports what it found. See
 -- src/store/postgres/publish/manifests.ts.
 --
--- A change of a manifest's state holds its target (an advisory lock of the transaction), then the guard of its tree.
+-- A change of a manifest's state holds its target (an advisory lock of the transaction), then the guards of its trees.
 
--- Whether its writer's grant stands.
+-- Whether its writer may go on: its grant stands, and its lease lasts.
 create or replace function holdfast.is_live(m holdfast.manifests) returns boolean language sql volatile as
-$$ select exists (select 1 from holdfast.grants g where g.resource = m.resource and g.lock_id = m.lock_id) $$;
+$$ select exists (select 1 from holdfast.grants g where g.resource = m.resource and g.lock_id = m.lock_id
+     and not holdfast.is_expired(g, holdfast.now_ms())) $$;
 
--- As docs/formats.md has it, with where it is and whether its writer's grant stands.
+-- The keys whose holders find it settled: the one it is published under, and that of the target's files.
+create or replace function holdfast.keys_of_manifest(resource text, path_key text) returns text[] language sql immutable as
+$$ select array_remove(array[resource, path_key], null) $$;
+
+-- As docs/formats.md has it, with where it is and whether its writer may go on.
 create or replace function holdfast.manifest_json(m holdfast.manifests) returns json language sql volatile as
 $$ select json_build_object('id', m.id, 'op', m.op, 'target', m.target, 'tmp_path', m.tmp_path, 'owner', m.owner,
-     'resource', m.resource, 'fencing_token', m.fencing_token, 'state', m.state, 'created_at', holdfast.iso(m.created_ms),
+     'resource', m.resource, 'path_key', m.path_key, 'fencing_token', m.fencing_token, 'state', m.state, 'created_at', holdfast.iso(m.created_ms),
      'committed_at', holdfast.iso(m.committed_ms), 'file_count', m.file_count, 'bytes', m.bytes,
      'target_key', m.target_key, 'lock_id', m.lock_id, 'sealed', m.sealed, 'cleared', m.cleared,
      'place', m.place, 'machine', m.machine, 'live', holdfast.is_live(m)) $$;
@@ -25,8 +30,9 @@ begin
   foreach guard in array guards loop is_publishing := is_publishing or guard.publishing > 0; end loop;
   if not is_publishing then return '[]'::json; end if;
   return (select coalesce(json_agg(holdfast.manifest_json(m) order by m.created_ms, m.id), '[]') from holdfast.manifests m
-    where m.state = 'pending' and not holdfast.is_live(m) and exists (select 1 from unnest(keys) key
-      where holdfast.within(key, m.resource) or holdfast.within(m.resource, key)));
+    where m.state = 'pending' and not holdfast.is_live(m) and exists (
+      select 1 from unnest(keys) key, unnest(holdfast.keys_of_manifest(m.resource, m.path_key)) own
+      where holdfast.within(key, own) or holdfast.within(own, key)));
 end $$;
 
 -- The same for who has been granted something without being told.
@@ -55,7 +61,7 @@ $$ select greatest(holdfast.now_ms(), 1 + max(x.created_ms), 1 + max(x.committed
 -- are told, and nothing is done. Asked again with the same id it tells what is there.
 create or replace function holdfast.manifest_begin(
   id text, op text, target text, tmp_path text, place text, machine text, key text, token text, lock_id text,
-  seen text[] default '{}', store uuid default null
+  seen text[] default '{}', store uuid default null, path_key text default null
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_variable
 declare
@@ -67,8 +73,9 @@ declare
 begin
   perform holdfast.check_ids(array[id], null, '{}');
   if coalesce(target, '') = '' or coalesce(tmp_path, '') = '' then perform holdfast.invalid('target', 'a path'); end if;
+  if path_key is not null then perform holdfast.check_key(path_key); end if;
   perform holdfast.hold_target(place, target);
-  perform holdfast.enter(array[holdfast.tree_of(key)]);
+  perform holdfast.enter(holdfast.trees_of(holdfast.keys_of_manifest(key, path_key)));
   perform holdfast.assert_fence(array[key], array[token], array[lock_id]);
   select * into m from holdfast.manifests x where x.id = id;
   if found then return holdfast.begun(m); end if;
@@ -85,9 +92,10 @@ begin
   end if;
   g := holdfast.find_own(key, lock_id, holdfast.seal(token));
   insert into holdfast.manifests values (id, op, target, tmp_path, g.owner, key, g.fencing_token, 'pending',
-    holdfast.next_on_record(target, place), null, 0, 0, recorded, g.lock_id, null, false, place, machine)
+    holdfast.next_on_record(target, place), null, 0, 0, recorded, g.lock_id, null, false, place, machine, path_key)
   returning * into m;
-  update holdfast.trees x set publishing = x.publishing + 1 where x.tree = holdfast.tree_of(key);
+  update holdfast.trees x set publishing = x.publishing + 1
+  where x.tree = any (holdfast.trees_of(holdfast.keys_of_manifest(key, path_key)));
   return holdfast.begun(m);
 end $$;
 
@@ -164,10 +172,13 @@ create or replace function holdfast.manifest_commit(
 #variable_conflict use_variable
 declare
   st holdfast.store := holdfast.the_store(store);
-  guards holdfast.trees[] := holdfast.enter(array[holdfast.tree_of(key)]);
-  g holdfast.grants := holdfast.find_own(key, lock_id, holdfast.seal(token));
+  guards holdfast.trees[];
+  g holdfast.grants;
   m holdfast.manifests;
 begin
+  select * into m from holdfast.manifests x where x.id = id;
+  guards := holdfast.enter(holdfast.trees_of(holdfast.keys_of_manifest(key, m.path_key)));
+  g := holdfast.find_own(key, lock_id, holdfast.seal(token));
   if g.lock_id is null then perform holdfast.overtaken(key); end if;
   select * into m from holdfast.manifests x where x.id = id and x.lock_id = g.lock_id;
   if m.state is distinct from 'pending' then
@@ -186,7 +197,8 @@ begin
   update holdfast.manifests x set state = end_state, cleared = is_cleared,
     committed_ms = case when end_state = 'committed' then holdfast.next_on_record(m.target, m.place) end
   where x.id = m.id returning * into m;
-  update holdfast.trees x set publishing = x.publishing - 1 where x.tree = holdfast.tree_of(m.resource);
+  update holdfast.trees x set publishing = x.publishing - 1
+  where x.tree = any (holdfast.trees_of(holdfast.keys_of_manifest(m.resource, m.path_key)));
   guards := holdfast.append(guards, now, case when end_state = 'committed' then 'published' else 'publish_undone' end,
     m.resource, owner, holder_id, m.fencing_token, m.lock_id,
     '{"manifest":"' || m.id || '","op":' || to_json(m.op) || ',"target":' || to_json(m.target) || ',"files":' || m.file_count
@@ -223,7 +235,7 @@ declare
 begin
   select * into m from holdfast.manifests x where x.id = id;
   if not found then return null; end if;
-  guards := holdfast.enter(array[holdfast.tree_of(m.resource)]);
+  guards := holdfast.enter(holdfast.trees_of(holdfast.keys_of_manifest(m.resource, m.path_key)));
   select * into m from holdfast.manifests x where x.id = id;
   if not found then return null; end if;
   if m.state <> 'pending' or (not mine and holdfast.is_live(m)) then return holdfast.manifest_json(m); end if;

@@ -20,7 +20,7 @@ create table holdfast.store (
 
 -- The guard: a row for every top-level segment ever locked. Whoever changes anything in the tree holds its row lock.
 -- With it go the fence counter and the head of the audit chain, which change with every step too. `publishing` counts the
--- manifests that are pending in the tree, so that a step in a tree without them does not look for any.
+-- manifests that are pending in the tree, by either of their keys, so that a step in a tree without them does not look for any.
 create table holdfast.trees (
   tree text collate "C" primary key,
   fence bigint not null default 0,

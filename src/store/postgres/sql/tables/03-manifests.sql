@@ -18,11 +18,13 @@ create table holdfast.manifests (
   sealed text,
   cleared boolean not null,
   place text collate "C" not null,
-  machine text collate "C" not null
+  machine text collate "C" not null,
+  path_key text collate "C"
 ) with (fillfactor = 70);
 -- A path may be longer than a row of an ordered index.
 create index manifests_of_target on holdfast.manifests using hash (target);
 create index manifests_pending on holdfast.manifests (resource) where state = 'pending';
+create index manifests_pending_path on holdfast.manifests (path_key) where state = 'pending';
 create index manifests_by_age on holdfast.manifests (created_ms, id);
 
 create table holdfast.manifest_files (

@@ -30,7 +30,7 @@ afterEach(() => {
 
 // kills: stage-link-raced
 it.runIf(existsSync("/proc/self/fd"))(
-  "a folder that becomes a link while a file is opened receives no content",
+  "a folder that becomes a link while a file is opened receives no content (needs /proc)",
   async () => {
     const outside = join(dir, "outside");
     mkdirSync(outside);

@@ -163,7 +163,7 @@ describe.each(KINDS)("the id of a $kind store", ({ urlIn, mark }) => {
     const store = await open(url());
     const [grant] = await acquire(store, "tree");
     rmSync(home(), { recursive: true });
-    const draft = { target: join(dir, "target") } as Parameters<Store["manifests"]["begin"]>[2];
+    const draft = { target: join(dir, "target"), pathKey: null } as Parameters<Store["manifests"]["begin"]>[2];
     await expect(store.manifests.begin(grant as Grant, PARTY, draft)).rejects.toSatisfy(isLostStore);
   });
 });

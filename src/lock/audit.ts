@@ -3,7 +3,7 @@
  * chain (count and last hash) is kept apart from the entries, so an edit, a deletion, a swap or a cut tail shows.
  */
 import { hash as digest } from "node:crypto";
-import type { Key } from "./key.js";
+import { isWithin, type Key } from "./key.js";
 import { isoTime } from "./time.js";
 
 export const AUDIT_EVENTS = [
@@ -41,7 +41,8 @@ export interface AuditDraft {
 export interface AuditEntry {
   readonly seq: number;
   readonly at: string;
-  readonly event: AuditEvent;
+  /** `damaged` stands for an entry that cannot be read (stored-entry.ts). */
+  readonly event: AuditEvent | "damaged";
   readonly resource: string;
   readonly owner: string;
   readonly holder_id: string;
@@ -115,10 +116,6 @@ export function follow(head: ChainHead, line: string): ChainHead | null {
   return body.endsWith(`,"prev_hash":"${head.hash}"}`) ? { seq: head.seq + 1, hash } : null;
 }
 
-export function parseEntry(line: string): AuditEntry {
-  return JSON.parse(line) as AuditEntry;
-}
-
 export interface AuditFilter {
   /** A key: entries on it and below it. */
   readonly resource?: string;
@@ -132,10 +129,16 @@ export interface AuditFilter {
 
 export function matches(entry: AuditEntry, filter: AuditFilter): boolean {
   const { resource, owner, event, since, until, text } = filter;
-  if (resource !== undefined && entry.resource !== resource && !entry.resource.startsWith(`${resource}/`)) return false;
+  if (resource !== undefined && !isAbout(entry, resource)) return false;
   if (owner !== undefined && entry.owner !== owner) return false;
   if (event !== undefined && entry.event !== event) return false;
   if (since !== undefined && entry.at < since.toISOString()) return false;
   if (until !== undefined && entry.at > until.toISOString()) return false;
   return text === undefined || JSON.stringify(entry).toLowerCase().includes(text.toLowerCase());
+}
+
+/** A damaged entry may be about any key of its tree. */
+function isAbout(entry: AuditEntry, resource: string): boolean {
+  // mutant: damaged-of-any-key: entry.event === "damaged" && isWithin(resource, entry.resource) → entry.event === resource
+  return isWithin(entry.resource, resource) || (entry.event === "damaged" && isWithin(resource, entry.resource));
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { describeStoreContract } from "./store-contract.fixture.js";
+import { describeStoreContract, type Tampering } from "./store-contract.fixture.js";
 
 let folder: string;
 let stores = 0;
@@ -22,9 +22,10 @@ function changeRecord(text: string, how: "unreadable" | "newer"): string {
   return how === "unreadable" ? text.slice(0, 20) : text.replace('"schema_version":1', '"schema_version":99');
 }
 
-function changeLines(text: string, how: "edit" | "delete" | "cut", seq: number): string {
+function changeLines(text: string, how: Tampering, seq: number): string {
   const lines = text.trimEnd().split("\n");
   if (how === "edit") lines[seq - 1] = lines[seq - 1]?.replace("agent:", "robot:") ?? "";
+  else if (how === "ruin") lines[seq - 1] = "{}";
   else lines.splice(seq - 1, how === "cut" ? lines.length : 1);
   return `${lines.join("\n")}\n`;
 }

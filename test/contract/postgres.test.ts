@@ -28,9 +28,9 @@ describeStoreContract(
       const at = `where tree = '${tree}' and seq ${how === "cut" ? ">=" : "="} ${seq}`;
       await administer(
         url,
-        how === "edit"
-          ? `update holdfast.audit set event = 'granted', owner = 'robot:x' ${at}`
-          : `delete from holdfast.audit ${at}`,
+        how === "delete" || how === "cut"
+          ? `delete from holdfast.audit ${at}`
+          : `update holdfast.audit set ${how === "edit" ? "event = 'granted', owner = 'robot:x'" : "details = '['"} ${at}`,
       );
     },
   },

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { describeStoreContract } from "./store-contract.fixture.js";
+import { describeStoreContract, type Tampering } from "./store-contract.fixture.js";
 
 let folder: string;
 let stores = 0;
@@ -30,7 +30,7 @@ function change(url: string, how: (database: Raw) => void): void {
 }
 
 /** The newest entries of a chain stand in the row of its tree, a line each. */
-function tamperWithTail(database: Raw, tree: string, how: "edit" | "delete" | "cut", seq: number): void {
+function tamperWithTail(database: Raw, tree: string, how: Tampering, seq: number): void {
   const { tail, tail_seq } = database.prepare("SELECT tail, tail_seq FROM trees WHERE tree = ?").get(tree) as {
     tail: string;
     tail_seq: number;
@@ -38,6 +38,7 @@ function tamperWithTail(database: Raw, tree: string, how: "edit" | "delete" | "c
   const lines = tail.split("\n").slice(0, -1);
   const at = seq - tail_seq;
   if (how === "edit") lines[at] = lines[at]?.replace("released", "granted") ?? "";
+  else if (how === "ruin") lines[at] = "{}";
   else lines.splice(at, how === "cut" ? lines.length : 1);
   database.prepare("UPDATE trees SET tail = ? WHERE tree = ?").run(`${lines.join("\n")}\n`, tree);
 }

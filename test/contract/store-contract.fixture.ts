@@ -56,9 +56,14 @@ export interface StoreUnderTest {
   spoil?(url: string, key: string, how: "unreadable" | "newer"): void | Promise<void>;
   /** Marks a closed store as one of a schema that is yet to come. */
   outdate?(url: string): void | Promise<void>;
-  /** Changes the audit chain of a tree behind the store's back: entry `seq` edited or deleted, or the end cut off there. */
-  tamper?(url: string, tree: string, how: "edit" | "delete" | "cut", seq: number): void | Promise<void>;
+  /**
+   * Changes the audit chain of a tree behind the store's back: entry `seq` edited, made unreadable or deleted, or the end cut
+   * off there.
+   */
+  tamper?(url: string, tree: string, how: Tampering, seq: number): void | Promise<void>;
 }
+
+export type Tampering = "edit" | "ruin" | "delete" | "cut";
 
 const CHAPTERS: Readonly<Record<string, Chapter>> = {
   grants,

@@ -6,10 +6,11 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { ifThere } from "../../files/if-there.js";
-import { type AuditEntry, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
+import { type AuditEntry, EMPTY_CHAIN, follow, matches } from "../../lock/audit.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
-import { isWithin, type Key, treeOf } from "../../lock/key.js";
+import { isKey, isWithin, type Key, treeOf } from "../../lock/key.js";
 import { lineOf } from "../../lock/queue.js";
+import { readEntry } from "../../lock/stored-entry.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { placesIn } from "../local/first-tickets.js";
@@ -69,7 +70,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
       const heads = new Map<Key, number>();
       for (const folder of treeFolders(layout)) {
         const record = recordIn(folder);
-        const lost = record === null ? treeToldBy(join(folder, "audit.jsonl")) : null;
+        const lost = record === null ? treeBehind(folder) : null;
         if (lost !== null) heads.set(lost, 0);
         if (record !== null && record.audit.seq > 0) heads.set(record.tree, record.audit.seq);
       }
@@ -85,7 +86,7 @@ export function createFileRecords(layout: Layout): LedgerRecords {
       const record = recordOf(tree);
       if (record !== null) return checkChain(chainOf(tree), record);
       const why = "the record of where the chain ends is missing";
-      return { entries: 0, bad: treeToldBy(chainOf(tree)) === null ? null : { tree, seq: 1, why } };
+      return { entries: 0, bad: treeBehind(treeFolder(layout, tree)) === null ? null : { tree, seq: 1, why } };
     },
   };
 }
@@ -130,21 +131,28 @@ function placesAt(path: string): Ticket[] {
   return ifThere(path, (fd) => parsePlaces(readFileSync(fd, "utf8"))) ?? [];
 }
 
-/** The tree of a chain, by its first entry, or null when it has none. */
-function treeToldBy(path: string): Key | null {
-  for (const { text } of AuditFile.lines(path, 0, Number.MAX_SAFE_INTEGER))
-    return treeOf(entryIn(text, path).resource as Key);
-  return null;
+/** Returns the tree whose chain lies in a folder, or null when it has none. The folder's name is that of the tree, encoded. */
+function treeBehind(folder: string): Key | null {
+  const path = join(folder, "audit.jsonl");
+  let isEmpty = true;
+  for (const { text } of AuditFile.lines(path, 0, Number.MAX_SAFE_INTEGER)) {
+    isEmpty = false;
+    const tree = treeIn(text);
+    if (tree !== null && encodeSegment(tree) === basename(folder)) return tree;
+  }
+  const name = basename(folder);
+  if (isEmpty) return null;
+  // mutant: file-damaged-tree: if (isKey(name) && encodeSegment(name) === name) → if (name === "")
+  if (isKey(name) && encodeSegment(name) === name) return treeOf(name as Key);
+  throw new HoldfastError("E_STORE_CORRUPT", `${path} has no entry that can be read`, { details: { path } });
 }
 
-function entryIn(text: string, path: string): AuditEntry {
+function treeIn(line: string): Key | null {
   try {
-    return parseEntry(text);
-  } catch (cause) {
-    throw new HoldfastError("E_STORE_CORRUPT", `${path} has an entry that is not readable`, {
-      cause,
-      details: { path },
-    });
+    const { resource } = JSON.parse(line) as { readonly resource?: unknown };
+    return typeof resource === "string" && isKey(resource) ? treeOf(resource as Key) : null;
+  } catch {
+    return null;
   }
 }
 
@@ -204,10 +212,14 @@ function readEntries(
   const passed = known.passed.findLast(isBefore) ?? BEGINNING;
   let at = isBefore(known.last) && known.last.seq > passed.seq ? known.last : passed;
   for (const { text, end } of AuditFile.lines(path, at.end, audit.bytes)) {
-    at = { seq: at.seq + 1, end };
+    const seq = at.seq + 1;
+    // An entry that is passed over is not read if it begins as the next one.
+    const isPassed = seq <= page.afterSeq && text.startsWith(`{"seq":${seq},`);
+    const entry = isPassed ? null : readEntry(text, { tree, seq });
+    // mutant: file-damaged-number: seq: Math.max(at.seq, entry?.seq ?? seq), end }; → seq, end };
+    at = { seq: Math.max(at.seq, entry?.seq ?? seq), end };
     if (at.seq >= (known.passed.at(-1)?.seq ?? 0) + MARK_EVERY) known.passed.push(at);
-    if (at.seq <= page.afterSeq) continue;
-    const entry = entryIn(text, path);
+    if (entry === null || entry.seq <= page.afterSeq) continue;
     if (matches(entry, page)) found.push(entry);
     if (found.length === page.limit) break;
   }

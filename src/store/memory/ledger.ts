@@ -2,12 +2,13 @@
  * The ledger in memory, for the clients of one process. It keeps everything in plain maps, because tests compare the other
  * stores to it.
  */
-import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches, parseEntry } from "../../lock/audit.js";
+import { type AuditEntry, chain, EMPTY_CHAIN, follow, matches } from "../../lock/audit.js";
 import type { Neighbourhood } from "../../lock/decide.js";
 import type { Grant, Ticket } from "../../lock/grant.js";
 import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import { lineOf } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
+import { readEntry } from "../../lock/stored-entry.js";
 import type { Clock } from "../../platform/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
@@ -73,8 +74,8 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
 
   const audit = (page: AuditPage): AuditEntry[] => {
     const found: AuditEntry[] = [];
-    for (const line of (trees.get(page.tree)?.lines ?? []).slice(page.afterSeq)) {
-      const entry = parseEntry(line);
+    for (const [at, line] of (trees.get(page.tree)?.lines ?? []).slice(page.afterSeq).entries()) {
+      const entry = readEntry(line, { tree: page.tree, seq: page.afterSeq + at + 1 });
       if (matches(entry, page)) found.push(entry);
       if (found.length === page.limit) break;
     }

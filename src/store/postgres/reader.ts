@@ -1,7 +1,7 @@
 /** Reads grants, waiters and audit entries from the server, without any lock. */
-import { parseEntry } from "../../lock/audit.js";
 import type { Key } from "../../lock/key.js";
 import type { Settings } from "../../lock/settings.js";
+import { readEntry } from "../../lock/stored-entry.js";
 import type { Clock } from "../../platform/clock.js";
 import type { AuditVerdict, Reader } from "../contract.js";
 import { call } from "./connection/call.js";
@@ -68,7 +68,7 @@ export function createReader(connection: Connection, store: string, settings: Se
         store,
       });
       const rows = await connection.rows<{ readonly audit: string }>(text, values);
-      return rows.map((row) => parseEntry(row.audit));
+      return rows.map(({ audit }) => readEntry(audit, { tree, seq: seqIn(audit) }));
     },
     verifyAudit: (tree) => connection.ask<AuditVerdict>(() => call("audit_verify", { tree, store })),
     async auditHeads() {
@@ -76,4 +76,9 @@ export function createReader(connection: Connection, store: string, settings: Se
       return new Map(Object.entries(heads) as [Key, number][]);
     },
   };
+}
+
+/** Returns the number of an entry, which is a column of its own, from the beginning of its line. */
+function seqIn(line: string): number {
+  return Number(/^\{"seq":(\d+),/.exec(line)?.[1] ?? 0);
 }

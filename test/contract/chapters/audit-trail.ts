@@ -80,4 +80,37 @@ export const auditTrail: Chapter = {
     assert.deepEqual(await b.audit.verify({ resource: "whole" }), { ok: true, chains: 1, entries: 6, bad: [] });
     assert.equal((await b.audit.verify()).bad.length, 3);
   }),
+
+  "an entry that cannot be read is shown as damaged by every reader, and hides none before it": needing(
+    "tamper",
+    async (bench) => {
+      const [a] = await bench.two();
+      for (const key of ["x", "y", "z"]) await (await a.acquire(`t/${key}`)).release();
+      const before = await a.audit.list();
+      await bench.closeAll();
+      await bench.store.tamper?.(bench.url, "t", "ruin", 4);
+      const b = await bench.client();
+      const list = await b.audit.list();
+      assert.deepEqual(list.slice(0, 3), before.slice(0, 3));
+      assert.deepEqual(
+        list.map(({ seq }) => seq),
+        [1, 2, 3, 4, 5, 6],
+      );
+      const damaged = list[3];
+      assert.deepEqual([damaged?.event, damaged?.resource, damaged?.owner], ["damaged", "t", ""]);
+      assert.equal(typeof damaged?.details.reason, "string");
+      assert.deepEqual(await b.audit.recent(), list);
+      assert.deepEqual((await b.audit.list({ resource: "t" })).at(3), damaged);
+      assert.deepEqual(eventsOf(await b.audit.list({ event: "granted" })).slice(0, 2), ["granted t/x", "granted t/y"]);
+      const followed: AuditEntry[] = [];
+      for await (const entry of b.audit.follow({ fromStart: true })) if (followed.push(entry) === list.length) break;
+      assert.deepEqual(followed, list);
+      await (await b.acquire("t/more")).release();
+      assert.deepEqual(eventsOf((await b.audit.list()).slice(-2)), ["granted t/more", "released t/more"]);
+      assert.deepEqual(
+        (await b.audit.verify()).bad.map(({ tree, seq }) => [tree, seq]),
+        [["t", 4]],
+      );
+    },
+  ),
 };

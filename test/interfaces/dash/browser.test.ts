@@ -1,5 +1,5 @@
 /** DASH-1: the page as people have it: in a browser, by keyboard, with a screen reader, light and dark. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -177,6 +177,37 @@ describe.runIf(CHROMIUM !== undefined)("DASH-1: the page in a browser (needs Chr
     await page.getByText("Turned \ufffdround").waitFor({ timeout: 20_000 });
     await page.context().close();
     expect(scene.errors).toEqual([]);
+  });
+
+  it("a damaged entry of the record is shown as damaged, and the other entries and the timeline beside it", async () => {
+    await using damaged = await Scene.open({ store: "file" });
+    for (const key of ["k/x", "k/y", "k/z"]) await (await damaged.holdfast.acquire(key)).release();
+    const chain = join(damaged.root, ".holdfast", "locks", "locks", "k", "audit.jsonl");
+    const lines = readFileSync(chain, "utf8").split("\n");
+    const odd = { ...JSON.parse(lines[2] ?? ""), details: { previous: { owner: {} } } };
+    // Of the same lengths, so that the chain ends where it did.
+    lines[1] = "{}".padEnd(lines[1]?.length ?? 0);
+    lines[2] = JSON.stringify(odd).padEnd(lines[2]?.length ?? 0);
+    writeFileSync(chain, lines.join("\n"));
+    const page = await (await browser.newContext()).newPage();
+    page.on("pageerror", (error) => damaged.errors.push(error));
+    page.setDefaultTimeout(PATIENTLY_MS);
+    await page.goto(damaged.dash.link);
+    await page.getByRole("navigation").getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("cell", { name: "it has no seq", exact: true }).waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "damaged" }).count()).toBe(2);
+    expect(await page.getByRole("row").filter({ hasText: "k/z" }).count()).toBe(2);
+    await page.getByRole("button", { name: "unknown" }).last().click();
+    await page.getByText('"line": "{}').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("Search").fill("damaged");
+    await page.getByText("2 entries").first().waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Timeline" }).click();
+    await page.getByText("k/z").first().waitFor();
+    await page.getByLabel("Search").fill("k/x");
+    await page.getByText("1 key").first().waitFor();
+    await page.context().close();
+    expect(damaged.errors).toEqual([]);
   });
 
   it("an eighth tab loads as the first one did", async () => {

@@ -8,8 +8,8 @@ import {
   EMPTY_CHAIN,
   follow,
   matches,
-  parseEntry,
 } from "../../../src/lock/audit.js";
+import { readEntry } from "../../../src/lock/stored-entry.js";
 import { fc } from "../../fixtures/fast-check.fixture.js";
 import { key } from "../../fixtures/lock/samples.fixture.js";
 
@@ -57,7 +57,7 @@ function readAll(lines: readonly string[]): ChainHead | null {
 describe("the chain", () => {
   it("AUDIT-1: an entry has exactly its fields and says what it was given", () => {
     const { lines } = chained([draft(), draft({ event: "released", fencingToken: null, lockId: null })]);
-    const [first, second] = lines.map(parseEntry);
+    const [first, second] = lines.map((line, at) => readEntry(line, { tree: key("t"), seq: at + 1 }));
     expect(first).toEqual({
       seq: 1,
       at: "2023-11-14T22:13:20.000Z",
@@ -81,7 +81,7 @@ describe("the chain", () => {
         const { lines, heads } = chained(drafts);
         expect(readAll(lines)).toEqual(heads.at(-1));
         for (const [at, line] of lines.entries()) {
-          const { event, owner, details } = parseEntry(line);
+          const { event, owner, details } = readEntry(line, { tree: key("t"), seq: at + 1 });
           expect({ event, owner }).toEqual({ event: drafts[at]?.event, owner: drafts[at]?.owner });
           expect(details).toEqual(JSON.parse(JSON.stringify(drafts[at]?.details)));
         }
@@ -128,7 +128,8 @@ describe("the chain", () => {
   });
 
   it("AUDIT-4: filters by key and below, owner, event and time, bounds included", () => {
-    const entry = parseEntry(chain(EMPTY_CHAIN, draft({ owner: "agent:a" })).line);
+    const { line } = chain(EMPTY_CHAIN, draft({ owner: "agent:a" }));
+    const entry = readEntry(line, { tree: key("t"), seq: 1 });
     const isFound = (filter: Parameters<typeof matches>[1]): boolean => matches(entry satisfies AuditEntry, filter);
     expect(isFound({})).toBe(true);
     expect(["t", "t/x", "t/x/y", "t/", "t/xx"].map((resource) => isFound({ resource }))).toEqual([

@@ -26,7 +26,11 @@ export const auditList = defineTool({
       owner: entry.owner,
       fencing_token: entry.fencing_token,
     }));
-    const lines = entries.map((each) => `- ${each.at} ${each.event} ${each.key} ${quoted(each.owner)}`);
+    const lines = entries.map((each) =>
+      each.event === "damaged"
+        ? `- ? damaged ${each.key}: an entry that cannot be read`
+        : `- ${each.at} ${each.event} ${each.key} ${quoted(each.owner)}`,
+    );
     return { data: { entries }, text: lines.length === 0 ? "Nothing has happened." : lines.join("\n") };
   },
 });

@@ -5,7 +5,7 @@ import type { Screen } from "../output/screen.js";
 import { clockTime } from "../output/times.js";
 
 const ENTRIES: readonly Column<AuditEntry>[] = [
-  { title: "AT", cell: (entry) => clockTime(entry.at) },
+  { title: "AT", cell: timeOf },
   { title: "EVENT", cell: (entry) => entry.event },
   { title: "KEY", cell: (entry) => entry.resource, least: 8, good: 24 },
   { title: "OWNER", cell: (entry) => entry.owner, least: 8, good: 12, drop: 2 },
@@ -24,8 +24,13 @@ export function auditTable(
 /** For streams: no columns to align with. */
 export function auditLine(entry: AuditEntry): string {
   const reason = why(entry);
-  const words = [clockTime(entry.at), entry.event.padEnd(8), entry.resource, entry.owner];
+  const words = [timeOf(entry), entry.event.padEnd(8), entry.resource, entry.owner];
   return [...words, ...(reason === "" ? [] : [`(${reason})`])].join("  ");
+}
+
+/** A damaged entry has no time. */
+function timeOf({ at, event }: AuditEntry): string {
+  return event === "damaged" ? "?" : clockTime(at);
 }
 
 function why({ details }: AuditEntry): string {

@@ -70,20 +70,22 @@ export class AuditFile {
       throw ioError(error, "read", path);
     }
     try {
-      const chunk = Buffer.allocUnsafe(CHUNK);
-      let rest = Buffer.alloc(0);
+      const buffer = Buffer.allocUnsafe(CHUNK);
+      let begun: Buffer[] = []; // Joined once: a damaged line may be as long as the file.
       for (let at = from; at < to; ) {
-        const length = readSync(fd, chunk, 0, Math.min(CHUNK, to - at), at);
+        const length = readSync(fd, buffer, 0, Math.min(CHUNK, to - at), at);
         if (length === 0) return;
-        at += length;
-        let text = Buffer.concat([rest, chunk.subarray(0, length)]);
-        let end = at - text.length;
-        for (let cut = text.indexOf(NEWLINE); cut >= 0; cut = text.indexOf(NEWLINE)) {
-          end += cut + 1;
-          yield { text: text.toString("utf8", 0, cut), end };
-          text = text.subarray(cut + 1);
+        const chunk = buffer.subarray(0, length);
+        let start = 0;
+        for (let cut = chunk.indexOf(NEWLINE); cut >= 0; cut = chunk.indexOf(NEWLINE, start)) {
+          const last = chunk.subarray(start, cut);
+          const line = begun.length === 0 ? last : Buffer.concat([...begun, last]);
+          yield { text: line.toString("utf8"), end: at + cut + 1 };
+          begun = [];
+          start = cut + 1;
         }
-        rest = Buffer.from(text);
+        begun.push(Buffer.from(chunk.subarray(start)));
+        at += length;
       }
     } catch (error) {
       throw ioError(error, "read", path);

@@ -1,12 +1,7 @@
 /** Reads a chain of audit entries from its start, when the tree's own record cannot be relied on. */
-import {
-  type AuditEntry,
-  type AuditEvent,
-  type ChainHead,
-  EMPTY_CHAIN,
-  follow,
-  parseEntry,
-} from "../../../lock/audit.js";
+import { type AuditEntry, type ChainHead, EMPTY_CHAIN, follow } from "../../../lock/audit.js";
+import type { Key } from "../../../lock/key.js";
+import { readEntry } from "../../../lock/stored-entry.js";
 import { AuditFile } from "./audit-file.js";
 
 export interface ChainEnd extends ChainHead {
@@ -41,7 +36,7 @@ export interface ChainStory {
 export const RECORD_LOST = "the record of the tree was lost";
 
 /** Returns what the entries of a chain say. */
-export function readStory(path: string, upTo: number): ChainStory {
+export function readStory(path: string, upTo: number, tree: Key): ChainStory {
   let end: ChainEnd = { ...EMPTY_CHAIN, bytes: 0 };
   let highestToken = 0;
   let endsWithLoss = false;
@@ -49,8 +44,9 @@ export function readStory(path: string, upTo: number): ChainStory {
   for (const { text, end: bytes } of AuditFile.lines(path, 0, upTo)) {
     const next = follow(end, text);
     if (next === null) break;
+    const entry = readEntry(text, { tree, seq: next.seq });
+    if (entry.event === "damaged") break;
     end = { ...next, bytes };
-    const entry = parseEntry(text);
     const { event, details, lock_id: lockId } = entry;
     highestToken = Math.max(highestToken, entry.fencing_token ?? 0, Number(details.new_fencing_token ?? 0));
     if (BEGINNINGS.has(event)) live.set(lockId, entry);
@@ -70,5 +66,5 @@ function endAllBut(live: Map<unknown, AuditEntry>, held: unknown): void {
   for (const id of live.keys()) if (!ids.includes(id)) live.delete(id);
 }
 
-const BEGINNINGS: ReadonlySet<AuditEvent> = new Set(["granted", "resumed"]);
-const ENDINGS: ReadonlySet<AuditEvent> = new Set(["released", "recovered", "stolen", "broken"]);
+const BEGINNINGS: ReadonlySet<AuditEntry["event"]> = new Set(["granted", "resumed"]);
+const ENDINGS: ReadonlySet<AuditEntry["event"]> = new Set(["released", "recovered", "stolen", "broken"]);

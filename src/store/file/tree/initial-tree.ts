@@ -66,7 +66,7 @@ export function bootNoted({ boot_id }: Pick<TreeRecord, "boot_id">, now: Instant
  */
 export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginning & { readonly isLost: boolean } {
   const { path, audit, nodes, floor, fenceReserved } = remains;
-  const story = readStory(audit.path, audit.size());
+  const story = readStory(audit.path, audit.size(), tree);
   const isLost = story.end.seq > 0;
   const isFromThisBoot = !audit.isOlderThan(bootedAt(now));
   // mutant: file-forgotten-record: if (isLost && isFromThisBoot) → if (isLost && audit.isOlderThan(0))

@@ -3,7 +3,6 @@
  * called inside one reading.
  */
 
-import { HoldfastError } from "../../../base/errors.js";
 import { type AuditEntry, type ChainHead, chain, EMPTY_CHAIN, matches } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";
 import type { AuditPage, BadEntry } from "../../contract.js";
@@ -50,17 +49,13 @@ export class AuditRecords {
   read(page: AuditPage): AuditEntry[] {
     const found: AuditEntry[] = [];
     let previousHash = EMPTY_CHAIN.hash;
-    try {
-      for (const { firstSeq, text } of this.#blocksFrom(page.tree, page.afterSeq + 1))
-        for (const kept of readLines(text, firstSeq)) {
-          const entry = toEntry(kept, kept.previousHash ?? previousHash);
-          previousHash = kept.hash;
-          if (kept.seq > page.afterSeq && matches(entry, page)) found.push(entry);
-          if (found.length === page.limit) return found;
-        }
-    } catch (cause) {
-      throw new HoldfastError("E_STORE_CORRUPT", `the audit trail of ${page.tree} cannot be read`, { cause });
-    }
+    for (const { firstSeq, text } of this.#blocksFrom(page.tree, page.afterSeq + 1))
+      for (const kept of readLines(text, firstSeq)) {
+        const entry = toEntry(kept, kept.previousHash ?? previousHash, page.tree);
+        previousHash = kept.hash;
+        if (kept.seq > page.afterSeq && matches(entry, page)) found.push(entry);
+        if (found.length === page.limit) return found;
+      }
     return found;
   }
 
@@ -69,13 +64,13 @@ export class AuditRecords {
     let from = Number(this.#blockOf.get(tree, seq)?.[0] ?? 0);
     for (;;) {
       const rows = this.#blocks.all(tree, from, BLOCKS_AT_ONCE);
-      for (const [firstSeq, text] of rows) yield { firstSeq: firstSeq as number, text: text as string };
+      for (const [firstSeq, text] of rows) yield { firstSeq: firstSeq as number, text: String(text) };
       const last = rows.at(-1);
       if (last === undefined) break;
       from = (last[0] as number) + 1;
     }
     const tail = this.#tail.get(tree);
-    if (tail !== undefined && tail[1] !== "") yield { firstSeq: tail[0] as number, text: tail[1] as string };
+    if (tail !== undefined && tail[1] !== "") yield { firstSeq: tail[0] as number, text: String(tail[1]) };
   }
 
   /** Goes through the whole chain and compares its end with the head, which is kept apart. */
@@ -88,7 +83,7 @@ export class AuditRecords {
         if (firstSeq !== head.seq + 1) return bad("entries are missing or out of place");
         for (const kept of readLines(text, firstSeq)) {
           const next = head.seq === seq ? null : follow(head, kept);
-          if (next === null) return bad("altered or out of place");
+          if (next === null) return bad(kept.draft === null ? "altered" : "altered or out of place");
           head = next;
         }
       }
@@ -101,7 +96,7 @@ export class AuditRecords {
 
 /** The head after this entry, or null when it does not continue `head` untouched. */
 function follow(head: ChainHead, { draft, hash, previousHash, isExact }: KeptEntry): ChainHead | null {
-  if (!isExact || (previousHash !== null && previousHash !== head.hash)) return null;
+  if (draft === null || !isExact || (previousHash !== null && previousHash !== head.hash)) return null;
   const next = chain(head, draft).head;
   // mutant: audit-hash-sqlite: return next.hash === hash ? next : null; → return next;
   return next.hash === hash ? next : null;

@@ -10,11 +10,14 @@
  */
 import type { AuditDraft, AuditEntry, AuditEvent } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";
+import { checkedEntry, damagedEntry } from "../../../lock/stored-entry.js";
 import { isoTime } from "../../../lock/time.js";
 
 export interface KeptEntry {
   readonly seq: number;
-  readonly draft: AuditDraft;
+  readonly line: string;
+  /** Null when the line is not a list of fields. A field that cannot be told, because the line before it is damaged, is undefined. */
+  readonly draft: AuditDraft | null;
   readonly hash: string;
   /** Only with the first of a block. */
   readonly previousHash: string | null;
@@ -54,17 +57,25 @@ type Fields = readonly [
   previousHash?: string,
 ];
 
-/** The entries of a block, one by one. Throws a plain `Error` at the first that is no entry at all. */
+/** Returns the entries of a block, one by one. */
 export function* readLines(block: string, firstSeq: number): Generator<KeptEntry> {
   let before: AuditDraft | null = null;
   let seq = firstSeq;
   for (let start = 0; start < block.length; seq += 1) {
     const end = block.indexOf("\n", start) + 1;
     const line = block.slice(start, end === 0 ? undefined : end);
-    const entry: KeptEntry = readLine(line, seq, before);
+    const entry: KeptEntry = readLineOrNone(line, seq, before);
     yield entry;
     before = entry.draft;
     start += line.length;
+  }
+}
+
+function readLineOrNone(line: string, seq: number, before: AuditDraft | null): KeptEntry {
+  try {
+    return readLine(line, seq, before);
+  } catch {
+    return { seq, line, draft: null, hash: "", previousHash: null, isExact: false };
   }
 }
 
@@ -72,8 +83,8 @@ function readLine(line: string, seq: number, before: AuditDraft | null): KeptEnt
   const [at, event, resource, owner, holderId, fencingToken, lockId, details, hash, previousHash] = JSON.parse(
     line,
   ) as Fields;
-  const same = before ?? { resource: "" as Key, owner: "", holderId: "", fencingToken: 0, lockId: "" };
-  const draft: AuditDraft = {
+  const same: Partial<AuditDraft> = before ?? {};
+  const draft = {
     at,
     event,
     resource: resource === 0 ? same.resource : resource,
@@ -82,16 +93,18 @@ function readLine(line: string, seq: number, before: AuditDraft | null): KeptEnt
     fencingToken: fencingToken === 0 ? same.fencingToken : fencingToken,
     lockId: lockId === 0 ? same.lockId : lockId,
     details,
-  };
+  } as AuditDraft;
   const own = previousHash === undefined ? nextLine(draft, hash, before) : firstLine(draft, hash, previousHash);
   const isExact = line === own || line === nextLine(draft, hash, null);
-  return { seq, draft, hash, previousHash: previousHash ?? null, isExact };
+  return { seq, line, draft, hash, previousHash: previousHash ?? null, isExact };
 }
 
-export function toEntry({ seq, draft, hash }: KeptEntry, previousHash: string): AuditEntry {
-  return {
+/** Returns the entry, a damaged one when what is kept is not one. */
+export function toEntry({ seq, line, draft, hash }: KeptEntry, previousHash: string, tree: Key): AuditEntry {
+  if (draft === null) return damagedEntry(line, { tree, seq }, "it is not a list of fields");
+  const entry = {
     seq,
-    at: isoTime(draft.at),
+    at: timeOf(draft.at),
     event: draft.event,
     resource: draft.resource,
     owner: draft.owner,
@@ -102,4 +115,13 @@ export function toEntry({ seq, draft, hash }: KeptEntry, previousHash: string): 
     prev_hash: previousHash,
     hash,
   };
+  return checkedEntry(entry, line, { tree, seq });
 }
+
+/** Returns null for a number that is not a time. */
+function timeOf(at: unknown): string | null {
+  return Number.isSafeInteger(at) && Math.abs(at as number) <= LAST_TIME ? isoTime(at as number) : null;
+}
+
+/** The last moment that a `Date` can have. */
+const LAST_TIME = 8.64e15;

@@ -130,13 +130,31 @@ describe("AUDIT-2: an audit trail that was tampered with", () => {
     expect(await store.reader.verifyAudit(null)).toMatchObject(found);
   });
 
-  it("a block that cannot be read is told, not guessed at", async () => {
+  it("a block that cannot be read is shown as a damaged entry, and the blocks behind it as they are", async () => {
     const place = newPlace();
     const store = await open(place);
     await pairs(store, "tree", PAIRS);
     openRaw(place).exec("UPDATE audit SET entries = 'torn' WHERE first_seq = 1");
-    await expect(store.reader.audit({ tree: "tree" as never, afterSeq: 0, limit: 10 })).rejects.toMatchObject({
-      code: "E_STORE_CORRUPT",
-    });
+    const [first, second] = await store.reader.audit({ tree: "tree" as never, afterSeq: 0, limit: 10 });
+    expect(first).toMatchObject({ seq: 1, event: "damaged", details: { line: "torn" } });
+    expect(second).toMatchObject({ seq: blocksOf(openRaw(place))[1]?.first_seq, resource: "tree" });
+    expect(second?.event).not.toBe("damaged");
+  });
+
+  // kills: damaged-entry
+  it("a line of other fields is a damaged entry, and so is one that repeats the fields of it", async () => {
+    const place = newPlace();
+    const store = await open(place);
+    await pairs(store, "tree", PAIRS);
+    const raw = openRaw(place);
+    editBlock(raw, 0, (lines) => lines.splice(1, 1, "{}"));
+    editBlock(raw, 1, (lines) => lines.splice(1, 1, "[1e300,7,{},[],null,-1,true,null,0]"));
+    const entries = await store.reader.audit({ tree: "tree" as never, afterSeq: 0, limit: 1_000 });
+    expect(entries).toHaveLength(2 * PAIRS);
+    const damaged = entries.filter(({ event }) => event === "damaged").map(({ seq }) => seq);
+    const [first = 0, second = 0] = blocksOf(raw).map(({ first_seq }) => first_seq);
+    expect(damaged).toEqual(expect.arrayContaining([first + 1, first + 2, second + 1]));
+    expect(entries.find(({ seq }) => seq === first)?.event).toBe("granted");
+    expect(entries.at(-1)?.event).toBe("released");
   });
 });

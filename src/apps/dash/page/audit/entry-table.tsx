@@ -18,10 +18,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   broken: "bad",
   publish_undone: "warn",
   chain_repaired: "bad",
+  damaged: "bad",
 };
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { title: "At", classes: "nowrap", opener: (entry) => <At at={entry.at} /> },
+  { title: "At", classes: "nowrap", opener: (entry) => (isDamaged(entry) ? "unknown" : <At at={entry.at} />) },
   {
     title: "Event",
     cell: ({ event }) => <Badge text={event.replaceAll("_", " ")} tone={TONES[event] ?? "plain"} />,
@@ -67,11 +68,20 @@ export function EntryTable(props: {
   );
 }
 
+function isDamaged({ event }: Entry): boolean {
+  return event === "damaged";
+}
+
 function why({ event, details }: Entry): string {
   return whyOf(event, details);
 }
 
 function factsOf(entry: Entry): (Fact | null)[] {
+  if (isDamaged(entry))
+    return [
+      ["number", `${entry.seq} of its chain`],
+      ["details", <Json value={entry.details} />],
+    ];
   return [
     ["number", `${entry.seq} of its chain`],
     ["at", entry.at],

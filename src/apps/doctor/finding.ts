@@ -138,7 +138,12 @@ export const FINDINGS = {
   SNAPSHOT_DAMAGED: {
     category: "snapshots",
     severity: "error",
-    meaning: "A snapshot or worktree is not whole: partial, a part or a parent missing, or the payload gone.",
+    meaning: "A snapshot or the record of a worktree is not whole: partial, or a part or a parent missing.",
+  },
+  WORKTREE_FOLDER_GONE: {
+    category: "snapshots",
+    severity: "warning",
+    meaning: "The folder of a worktree is gone; its snapshots are whole.",
   },
   BOARD_UNSETTLED: {
     category: "board",

@@ -26,6 +26,8 @@ import { sharedCommitter, withRight } from "./worktree-lock.js";
 export interface Fault {
   readonly kind: "orphan" | "interrupted" | "partial" | "broken_chain" | "missing_part" | "missing_payload";
   readonly path: string;
+  /** The worktree whose folder is gone. */
+  readonly worktree?: string;
   readonly problem: string;
   /** What is safe to tidy up. */
   readonly repairable: boolean;
@@ -161,7 +163,10 @@ function worktrees(layout: Layout): Fault[] {
   if (faults.length > 0) return faults; // Whose payload is where cannot be told of all.
   for (const record of listWorktrees(layout)) {
     const payload = payloadOf(layout, record);
-    if (!isThere(payload)) bad("missing_payload", payload, `the payload of worktree ${record.worktree_id} is gone`);
+    if (isThere(payload)) continue;
+    const worktree = record.worktree_id;
+    const problem = `the folder of worktree ${worktree} is gone`;
+    faults.push({ kind: "missing_payload", path: payload, problem, repairable: false, worktree });
   }
   return faults;
 }

@@ -136,6 +136,10 @@ const TROUBLES: Readonly<Record<string, (ward: Ward) => Promise<void>>> = {
   async SNAPSHOT_DAMAGED(ward) {
     rmSync(join(ward.root, ".holdfast/snapshots/taken", await snapshotOf(ward), ".READY"));
   },
+  async WORKTREE_FOLDER_GONE(ward) {
+    await snapshotOf(ward);
+    rmSync(join(ward.root, "main"), { recursive: true });
+  },
   async BOARD_UNSETTLED(ward) {
     await boardOf(ward);
     await changeUnfinished(ward);
@@ -193,6 +197,7 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     expect(existsSync(path)).toBe(true);
   });
 
+  // kills: doctor-folder-gone (WORKTREE_FOLDER_GONE)
   it.each(Object.keys(TROUBLES))(
     "STALE-7: finds %s; without --repair, or when that is not safe, nothing changes",
     async (code) => {

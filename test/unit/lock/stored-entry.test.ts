@@ -23,9 +23,9 @@ describe("an audit entry that was stored", () => {
   it("is read as it was written", () => {
     expect(read(FIRST)).toEqual(whole);
     expect(read(`\0\0\0${FIRST}`)).toEqual(whole);
-    expect(read(changed({ fencing_token: null, lock_id: null, details: {}, event: "of_a_newer_version" }))).toMatchObject(
-      { event: "of_a_newer_version", lock_id: null },
-    );
+    expect(
+      read(changed({ fencing_token: null, lock_id: null, details: {}, event: "of_a_newer_version" })),
+    ).toMatchObject({ event: "of_a_newer_version", lock_id: null });
   });
 
   // kills: damaged-entry

@@ -18,11 +18,21 @@ export const leftSnapshots: Check = {
 };
 
 function describe(
-  { kind, path, problem, repairable }: Fault,
+  { kind, path, problem, repairable, worktree }: Fault,
   workspace: Patient["workspace"],
   root: string,
 ): Diagnosis {
   const message = `${path}: ${problem}`;
+  // mutant: doctor-folder-gone: if (worktree !== undefined) → if (worktree === "")
+  if (worktree !== undefined)
+    return {
+      code: "WORKTREE_FOLDER_GONE",
+      message,
+      next: [
+        `holdfast worktree remove ${worktree} forgets it; its snapshots stay.`,
+        `holdfast restore SNAPSHOT --to ${path} brings its files back after that.`,
+      ],
+    };
   if (!repairable)
     return {
       code: "SNAPSHOT_DAMAGED",

@@ -15,9 +15,11 @@ import { pathKey } from "../../client/path-key.js";
 import type { Workspace } from "../../features/configuration.js";
 import { isThere } from "../../platform/look-up.js";
 import { AGENT_CLIENTS, type AgentClient, type Client } from "./call.js";
+import { git } from "./git.js";
 import { clientFile } from "./install/client-entries.js";
 import { ourCommands } from "./install/hook-file.js";
 import { gitHookPath } from "./install/parts.js";
+import { proofsOfWorktrees } from "./worktree-proofs.js";
 
 export interface Proof {
   readonly client: Client;
@@ -26,6 +28,8 @@ export interface Proof {
   readonly ok: boolean;
   /** What came instead, when it is not as it should be. */
   readonly message: string;
+  /** What to type then. */
+  readonly next?: string;
 }
 
 interface Scene {
@@ -54,7 +58,11 @@ export async function proveHooks(
   await using holdfast = await openIn(workspace, { owner: "service:doctor" });
   const held = { wait: 0, ttl: LEASE_MS, metadata: { doctor: "hooks" } };
   await using _lease = await holdfast.acquire(pathKey(root, scene.held), held);
-  return [...AGENT_CLIENTS.flatMap((client) => proveClient(scene, client)), ...proveGit(scene)];
+  return [
+    ...AGENT_CLIENTS.flatMap((client) => proveClient(scene, client)),
+    ...proveGit(scene),
+    ...AGENT_CLIENTS.flatMap((client) => proofsOfWorktrees(root, client, env)),
+  ];
 }
 
 function proveClient(scene: Scene, client: AgentClient): Proof[] {
@@ -176,7 +184,7 @@ function proveGit(scene: Scene): Proof[] {
 
 /** Where the workspace lies in the repository. */
 function prefixOf({ root }: Scene): string {
-  return execFileSync("git", ["rev-parse", "--show-prefix"], { cwd: root, encoding: "utf8" }).trim();
+  return git(root, "rev-parse", "--show-prefix").trim();
 }
 
 function gitHookPathOrNull(root: string): string | null {

@@ -3,7 +3,6 @@
  * check behind the hooks of the agent tools, for files that were written past them. `git commit --no-verify` skips this
  * one too.
  */
-import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import type { Holdfast } from "../../client/holdfast.js";
@@ -20,14 +19,13 @@ import type { Instant } from "../../lock/time.js";
 import { lifeByPid } from "../../platform/liveness/liveness.js";
 import { isOtherStart } from "../../platform/machine.js";
 import { ancestorsOfThis } from "../../platform/process/ancestors.js";
+import { git } from "./git.js";
 import { isServerOf } from "./own-server.js";
 
-/** Keys of what the next commit changes, as far as it lies in the workspace. */
+/** Returns the keys of what the next commit changes, as far as it lies in the workspace. Throws `E_CONFIG` without a repository. */
 export function stagedKeys(root: string, cwd: string): Key[] {
-  const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
-  const top = git("rev-parse", "--show-toplevel").trimEnd();
-  const names = git("diff", "--cached", "--name-only", "--no-renames", "-z").split("\0").filter(Boolean);
+  const top = git(cwd, "rev-parse", "--show-toplevel").trimEnd();
+  const names = git(cwd, "diff", "--cached", "--name-only", "--no-renames", "-z").split("\0").filter(Boolean);
   return names.map((name) => pathKeyInside(root, resolve(top, name))).filter((key) => key !== null);
 }
 

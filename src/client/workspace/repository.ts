@@ -7,7 +7,7 @@
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { HoldfastError, ioError } from "../../base/errors.js";
+import { HoldfastError, ioError, isHoldfastError } from "../../base/errors.js";
 import { isAbsence, kindAt, namesIn } from "../../platform/look-up.js";
 import { createShortMemory } from "./short-memory.js";
 
@@ -59,6 +59,29 @@ export function linkedWorktreesOf(commonDir: string): LinkedWorktree[] {
     if (link === null) return [];
     return [{ name, top: dirname(resolve(join(folder, name), link.trim())), main }];
   });
+}
+
+export interface LinkedCopy {
+  /** Git's name for the linked worktree. */
+  readonly name: string;
+  readonly folder: string;
+}
+
+/**
+ * Returns the folders that stand for a folder of the main worktree in the linked worktrees that are there. None where the git
+ * directory does not say which is the main worktree: then no linked worktree finds the way to it.
+ */
+export function linkedCopiesOf(folder: string): LinkedCopy[] {
+  const commonDir = repositoryAround(folder)?.commonDir ?? null;
+  if (commonDir === null) return [];
+  try {
+    return linkedWorktreesOf(commonDir)
+      .filter(({ top }) => kindAt(top) === "folder")
+      .map(({ name, top, main }) => ({ name, folder: join(top, relative(main, folder)) }));
+  } catch (error) {
+    if (isHoldfastError(error, "E_CONFIG")) return [];
+    throw error;
+  }
 }
 
 function readRepository(folder: string): Repository | null {

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openScene, type Scene } from "../../fixtures/command.fixture.js";
 
 let scene: Scene;
@@ -24,6 +24,7 @@ describe("init --agents", () => {
       "AGENTS.md",
       ".codex/hooks.json",
       ".codex/config.toml",
+      ".worktreeinclude",
       ".git/hooks/pre-commit",
     ]);
     expect(files[1]?.diff).toContain("hook check codex");
@@ -72,5 +73,20 @@ describe("HOOK-1: doctor hooks", () => {
     for (const client of ["codex", "git"]) await scene.data(["hook", "install", client, "--uninstall"]);
     expect(existsSync(at(".git/hooks/pre-commit"))).toBe(false);
     expect(await scene.json(["doctor", "hooks"])).toMatchObject({ exit: 78, error: { code: "E_CONFIG" } });
+  });
+});
+
+describe("the hook of git", () => {
+  // kills: git-is-not-there
+  it("says so where there is no repository, and where there is no git", async () => {
+    const outside = await openScene();
+    onTestFinished(() => outside.close());
+    const none = await outside.json(["hook", "check", "git"]);
+    expect(none).toMatchObject({ exit: 78, error: { code: "E_CONFIG", details: { reason: "not_installed" } } });
+    expect(none.error.message).toContain("is not in a git repository");
+    const install = await outside.json(["hook", "install", "git"]);
+    expect([install.error.code, install.error.message]).toEqual([none.error.code, none.error.message]);
+    const bare = await scene.json(["hook", "check", "git"], { env: { PATH: "/nowhere" } });
+    expect(bare.error).toMatchObject({ code: "E_CONFIG", message: expect.stringContaining("no program git") });
   });
 });

@@ -2,12 +2,12 @@
  * Lists the parts of files that an install writes, file by file: hook entries, the git hook, the MCP server, the page
  * for agents.
  */
-import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import { isThere } from "../../../platform/look-up.js";
 import { AGENT_CLIENTS, type AgentClient, type Client } from "../call.js";
+import { git } from "../git.js";
 import type { FilePart } from "./change-plan.js";
 import { clientFile, type HookOptions } from "./client-entries.js";
 import { withHooks, withoutHooks } from "./hook-file.js";
@@ -19,6 +19,11 @@ export function hookPart(root: string, client: Client, options: HookOptions): Fi
   if (client === "git") return preCommitPart(root, options.launcher);
   const wanted = clientFile(client, options);
   return { path: wanted.file, part: "hooks", put: (text) => withHooks(text, wanted), take: withoutHooks };
+}
+
+/** Where an agent tool looks for its settings: the files that a linked worktree needs as well. */
+export function settingsFilesOf(client: AgentClient, options: HookOptions): readonly string[] {
+  return [...new Set([clientFile(client, options).file, mcpPart(client, options.launcher).path])];
 }
 
 /** What is left to do for people, if anything. */
@@ -47,19 +52,7 @@ function preCommitPart(root: string, launcher: Launcher): FilePart {
 }
 
 export function gitHookPath(root: string, name: string): string {
-  try {
-    const told = execFileSync("git", ["rev-parse", "--git-path", `hooks/${name}`], {
-      cwd: root,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    return resolve(root, told.trimEnd());
-  } catch {
-    throw new HoldfastError("E_CONFIG", `${root} is not in a git repository, or there is no git here`, {
-      reason: "not_installed",
-      next: ["git init"],
-    });
-  }
+  return resolve(root, git(root, "rev-parse", "--git-path", `hooks/${name}`).trimEnd());
 }
 
 function assertShellScript(path: string, text: string): void {

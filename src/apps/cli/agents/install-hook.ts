@@ -1,7 +1,8 @@
 /** `holdfast hook install`: puts the check into an agent tool's own configuration, or removes it again. */
 import type { Client } from "../../../agents/hooks/call.js";
 import { ChangePlan } from "../../../agents/hooks/install/change-plan.js";
-import { hookPart, noteFor } from "../../../agents/hooks/install/parts.js";
+import { hookPart, noteFor, settingsFilesOf } from "../../../agents/hooks/install/parts.js";
+import { worktreeParts } from "../../../agents/hooks/install/worktree-parts.js";
 import { HoldfastError } from "../../../base/errors.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { writeFiles } from "../output/written-files.js";
@@ -29,6 +30,9 @@ export async function installHook(context: ContextWith<InstallFlags, { readonly 
   const part = hookPart(root, client, options);
   if (isUninstall) plan.take(part);
   else plan.put(part);
+  if (client !== "git" && isUninstall)
+    for (const each of worktreeParts(root, client, settingsFilesOf(client, options), true)) plan.take(each);
+  if (client !== "git" && !isUninstall) for (const each of worktreeParts(root, client, [part.path])) plan.put(each);
   const note = noteFor(client, options);
   return writeFiles(context, plan, {
     when: "at-once",

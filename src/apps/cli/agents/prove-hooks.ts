@@ -17,13 +17,19 @@ export async function proveHooksHere(context: BaseContext): Promise<Outcome> {
   return {
     data: { root, ok: isGood, proofs },
     text: (screen) => proofs.map((each) => proofText(each, screen)).join("\n"),
-    notes: [
-      isGood
-        ? "the hooks refuse as they should; that the client listens, only the client can show (docs/agents.md)"
-        : "→ install the hook again, and run its command by hand: see docs/agents.md",
-    ],
+    notes: isGood
+      ? ["the hooks refuse as they should; that the client listens, only the client can show (docs/agents.md)"]
+      : nextSteps(proofs),
     exit: isGood ? 0 : ERRORS.E_CONFIG.exit,
   };
+}
+
+function nextSteps(proofs: readonly Proof[]): readonly string[] {
+  const failed = proofs.filter(({ ok }) => !ok);
+  const steps = failed.map(
+    ({ next = "install the hook again, and run its command by hand: see docs/agents.md" }) => next,
+  );
+  return [...new Set(steps)].map((step) => `→ ${step}`);
 }
 
 function proofText({ client, check, ok, message }: Proof, screen: Screen): string {

@@ -80,7 +80,7 @@ export const INTERFACES: readonly Command[] = [
     group: "faces",
     summary: "put the check into a client's own configuration, beside what is there",
     about: [
-      "Shows what changes. The files are those of the project: .claude/settings.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, and the pre-commit hook of git.",
+      "Shows what changes. The files are those of the project: .claude/settings.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, and the pre-commit hook of git. Those that git does not track are listed in .worktreeinclude; with codex, in a repository with linked worktrees, .codex/config.toml lets the sandbox write the store.",
       "--uninstall gives the file back as it was, byte for byte; when it has been changed since, only what is ours is taken out.",
     ],
     args: { CLIENT },

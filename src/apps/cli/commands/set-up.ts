@@ -11,7 +11,7 @@ export const SET_UP: readonly Command[] = [
     about: [
       "Makes .holdfast/ in --root, or at the top of the repository, or outside of one in the current folder. It opens the store and records it for all who work here, with what everybody must agree on (levels, profiles) from holdfast.config.json. In a workspace that is there already it only writes the caps of jobs into the store anew.",
       "With --store it moves a workspace to another store, while nothing is held. When the recorded store is lost, it begins a new one, whose fencing tokens start at the current time.",
-      "With --agents also what agents need: lines in AGENTS.md, hooks and MCP entries of the clients that have a folder here (of all when none has), and the pre-commit hook of git. The changes are shown, and written after a yes.",
+      "With --agents also what agents need: lines in AGENTS.md, hooks and MCP entries of the clients that have a folder here (of all when none has), and the pre-commit hook of git. Settings files that git does not track are listed in .worktreeinclude, from which agent tools fill a new worktree. The changes are shown, and written after a yes.",
     ],
     flags: {
       agents: { type: "boolean", help: "also AGENTS.md, hooks and MCP entries, after a yes" },
@@ -83,7 +83,7 @@ export const SET_UP: readonly Command[] = [
     about: [
       "Without --repair nothing changes, not even a time stamp. Each finding says what to do, and auto_safe whether --repair would do it: records that cannot be read (when nobody alive uses the store), locks whose holder is gone, places in line and proofs of life that were left.",
       "Exit code 0 when there is no error; with --strict a warning is a failure too (65). docs/runbook.md has a line for each finding.",
-      "`doctor hooks` proves that a denial holds: it runs the command of each installed hook as the client does, for a file that it holds itself, for a free one, and with input that nobody understands. Exit code 78 when one of them answers wrongly.",
+      "`doctor hooks` proves that a denial holds: it runs the command of each installed hook as the client does, for a file that it holds itself, for a free one, and with input that cannot be understood. It names each linked worktree of the repository that lacks the settings file, or where the sandbox of Codex hides the store, with what to type. Exit code 78 when something does not hold.",
     ],
     args: { WHAT: { help: "hooks: try the installed hooks instead", optional: true, choices: ["hooks"] } },
     flags: {

@@ -1,7 +1,16 @@
 /** `holdfast init --agents`: adds to the files of agent tools what agents need to share this folder. */
 import type { AgentClient } from "../../../agents/hooks/call.js";
 import { ChangePlan } from "../../../agents/hooks/install/change-plan.js";
-import { agentsPagePart, clientsIn, hookPart, isInGit, mcpPart, noteFor } from "../../../agents/hooks/install/parts.js";
+import {
+  agentsPagePart,
+  clientsIn,
+  hookPart,
+  isInGit,
+  mcpPart,
+  noteFor,
+  settingsFilesOf,
+} from "../../../agents/hooks/install/parts.js";
+import { worktreeParts } from "../../../agents/hooks/install/worktree-parts.js";
 import { hookOptions, launcherNotes } from "../agents/hook-options.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { writeFiles } from "../output/written-files.js";
@@ -28,6 +37,7 @@ export async function setUpAgents(context: ContextWith<AgentFlags>, workspace: M
   for (const client of clients) {
     plan.put(hookPart(root, client, options));
     plan.put(mcpPart(client, options.launcher));
+    for (const part of worktreeParts(root, client, settingsFilesOf(client, options))) plan.put(part);
   }
   if (isInGit(root)) plan.put(hookPart(root, "git", options));
   const notes = clients.map((client) => noteFor(client, options)).filter((note) => note !== undefined);

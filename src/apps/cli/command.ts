@@ -116,7 +116,7 @@ export interface BaseContext {
   /** The same for a command that acquires: the workspace may not be there yet, and `openHoldfast` makes it. */
   settings(init?: { readonly isNested: boolean }): Workspace;
   /** Opens the store, and makes it and the workspace when they are not there yet. It is closed when the command ends. */
-  openHoldfast(made?: "init"): Promise<Holdfast>;
+  openHoldfast(made?: "init" | "nested"): Promise<Holdfast>;
   /** The same for reading: returns null when no store exists yet. Creates nothing. */
   openForReading(): Promise<Holdfast | null>;
   /** Aborts at Ctrl-C and SIGTERM. Reading it takes over the handling of both. */

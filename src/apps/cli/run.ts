@@ -96,14 +96,14 @@ function createContext(parsed: Parsed, row: Command, screen: Screen, ending: End
   let holdfast: Promise<Holdfast> | undefined;
   let reading: Promise<Holdfast | null> | undefined;
   let controller: AbortController | undefined;
-  const open = async (made?: "init"): Promise<Holdfast> => {
+  const open = async (made?: "init" | "nested"): Promise<Holdfast> => {
     const here = context.settings();
     if (here.run !== null) {
       const { assertOwnTokens } = await import("../../client/workspace/run-tokens.js");
       assertOwnTokens(here, env, tokensIn(flags, env));
     }
     const { openIn } = await import("../../client/open-holdfast.js");
-    const opened = await openIn(here, made === "init" ? { made } : { onMade: (root) => screen.say(madeNote(root)) });
+    const opened = await openIn(here, made !== undefined ? { made } : { onMade: (root) => screen.say(madeNote(root)) });
     ending.opened.push(opened);
     // It is there and recorded now, if it was not.
     if (!here.isThere || here.record === null) workspace = undefined;

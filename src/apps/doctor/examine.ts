@@ -17,14 +17,17 @@ import { databaseServer } from "./checks/database-server.js";
 import { diskSpace } from "./checks/disk-space.js";
 import { fileSystem } from "./checks/file-system.js";
 import { guardFiles } from "./checks/guard-files.js";
+import { innerFolders } from "./checks/inner-folders.js";
 import { keptTokens } from "./checks/kept-tokens.js";
 import { leftGrants } from "./checks/left-grants.js";
 import { leftPublishes } from "./checks/left-publishes.js";
 import { leftSnapshots } from "./checks/left-snapshots.js";
+import { linkedWorktrees } from "./checks/linked-worktrees.js";
 import { oldProofs } from "./checks/old-proofs.js";
 import { rightsForOthers } from "./checks/rights-for-others.js";
 import { staleTickets } from "./checks/stale-tickets.js";
 import { storeFiles } from "./checks/store-files.js";
+import { temporaryStore } from "./checks/temporary-store.js";
 import { unreadableRecords } from "./checks/unreadable-records.js";
 import { workspaceConfig } from "./checks/workspace-config.js";
 import { FINDINGS, type Finding } from "./finding.js";
@@ -32,9 +35,12 @@ import { FINDINGS, type Finding } from "./finding.js";
 /** In the order of their findings. Features add theirs here. */
 export const CHECKS: readonly Check[] = [
   workspaceConfig,
+  innerFolders,
+  linkedWorktrees,
   storeFiles,
   databaseServer,
   fileSystem,
+  temporaryStore,
   diskSpace,
   guardFiles,
   rightsForOthers,

@@ -20,6 +20,16 @@ export const FINDINGS = {
     severity: "error",
     meaning: "The configuration contradicts what the store has on record.",
   },
+  WORKSPACE_NESTED: {
+    category: "workspace",
+    severity: "warning",
+    meaning: "A workspace lies inside another one; its files are not locked in the outer one.",
+  },
+  WORKTREE_RECORD: {
+    category: "workspace",
+    severity: "warning",
+    meaning: "A linked worktree has the record of a workspace, which counts for nothing there.",
+  },
   STORE_MISSING: {
     category: "store",
     severity: "info",
@@ -75,6 +85,11 @@ export const FINDINGS = {
     severity: "error",
     meaning: "Other machines can write to the store's file system behind this one's locks.",
   },
+  STORE_TEMPORARY: {
+    category: "file-system",
+    severity: "warning",
+    meaning: "The store lies in a temporary folder, and the workspace does not.",
+  },
   DISK_FULL: {
     category: "file-system",
     severity: "error",
@@ -94,6 +109,16 @@ export const FINDINGS = {
     category: "locks",
     severity: "warning",
     meaning: "A grant is left whose holder is gone.",
+  },
+  GRANT_WORKTREE_GONE: {
+    category: "locks",
+    severity: "info",
+    meaning: "Locks are held on files of a linked worktree that is gone.",
+  },
+  LOCK_FILE_FOREIGN: {
+    category: "locks",
+    severity: "info",
+    meaning: "A `_LOCK.json` in the workspace was written by another program, and locks nothing here.",
   },
   TICKET_STALE: {
     category: "locks",

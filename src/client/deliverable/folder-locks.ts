@@ -46,7 +46,7 @@ function assertFree(places: Places, owner: string): void {
 }
 
 /** Whether the `_LOCK.json` of a folder belongs to another program: it has no record, and Holdfast has kept nothing beside it. */
-function isOfOtherProgram(folder: string): boolean {
+export function isOfOtherProgram(folder: string): boolean {
   const places = placesIn(folder);
   if (readContent(places, identityOf(places)).kind !== "corrupt") return false;
   return lookUp(places.log) === null && lookUp(places.own) === null;

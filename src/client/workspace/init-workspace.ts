@@ -27,21 +27,21 @@ export interface RecordChange {
 }
 
 /** Brings the record in line with what the caller names. Returns null when nothing had to change, or no record is there. */
-export async function settleRecord(found: FoundWorkspace): Promise<RecordChange | null> {
+export async function settleRecord(found: FoundWorkspace, isNested: boolean): Promise<RecordChange | null> {
   const { root, record } = found;
   if (root !== null && record === null) await assertNothingHeldAround(root);
   if (root === null || record === null) return null;
   makeHome(root);
   const wanted = found.sources.store === "record" ? record.store.url : found.store;
   const there = await idAt(wanted);
-  if (there === record.store.id) return settleIntent(root, record);
+  if (there === record.store.id) return settleIntent(root, record, isNested);
   const isSameUrl = withoutPassword(wanted) === record.store.url;
   const held = isSameUrl ? [] : await heldIn(record);
   // mutant: move-while-held: if (held.length > 0) throw inUse( → if (held.length < 0) throw inUse(
   if (held.length > 0) throw inUse(root, record, held);
   if (isSameUrl && there === null) setAside(wanted);
   const chosen = await chosenStore(wanted, record.id);
-  replaceRecord(root, { ...record, made: "init", store: chosen });
+  replaceRecord(root, { ...record, made: meant(record, isNested), store: chosen });
   const since = isSameUrl ? [] : await heldIn(record);
   if (since.length > 0) {
     replaceRecord(root, record);
@@ -85,9 +85,14 @@ function filesHeld(root: string, outer: string, resources: readonly string[]): H
   });
 }
 
-function settleIntent(root: string, record: WorkspaceRecord): null {
-  if (record.made === "in_passing") replaceRecord(root, { ...(readRecord(root) ?? record), made: "init" });
+function settleIntent(root: string, record: WorkspaceRecord, isNested: boolean): null {
+  const made = meant(record, isNested);
+  if (record.made !== made) replaceRecord(root, { ...(readRecord(root) ?? record), made });
   return null;
+}
+
+function meant(record: WorkspaceRecord, isNested: boolean): WorkspaceRecord["made"] {
+  return isNested || record.made === "nested" ? "nested" : "init";
 }
 
 /** An emptied database counts as none. */

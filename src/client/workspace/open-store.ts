@@ -55,9 +55,9 @@ export async function openStoreOf(
   }
   if (record !== null) return openRecorded(found, root, record, stated, clock);
   // A configuration says by itself that the folder is meant to be a workspace.
-  // mutant: made-by-configuration: found.isThere ? "init" : how; → how;
-  const made = found.isThere ? "init" : how;
-  if (made !== "init") assertMayBeMade(found);
+  // mutant: made-by-configuration: found.isThere && how === "in_passing" ? "init" : how; → how;
+  const made = found.isThere && how === "in_passing" ? "init" : how;
+  if (made === "in_passing") assertMayBeMade(found);
   makeHome(root);
   const store = await openStore(url, stated, clock);
   try {

@@ -30,8 +30,8 @@ const SCHEMA_VERSION = 1;
 export interface WorkspaceRecord {
   /** Names the workspace among those that share a store. */
   readonly id: string;
-  /** `in_passing`: a command or program made it because there was none. */
-  readonly made: "init" | "in_passing";
+  /** `nested`: made on purpose inside another one. `in_passing`: a command or program made it because there was none. */
+  readonly made: "init" | "nested" | "in_passing";
   readonly store: RecordedStore;
 }
 
@@ -144,7 +144,7 @@ function decode(text: string, root: string, path: string): WorkspaceRecord {
   const kept = (isObject(store) ? store : {}) as Record<string, unknown>;
   if (
     typeof id !== "string" ||
-    (made !== "init" && made !== "in_passing") ||
+    (made !== "init" && made !== "nested" && made !== "in_passing") ||
     typeof kept.id !== "string" ||
     typeof kept.url !== "string"
   )

@@ -91,7 +91,7 @@ describe("a workspace that is made in passing", () => {
     });
     await folder.command(["init", "--nested"], { cwd: inner });
     expect((await folder.library({}, "free", { cwd: inner })).outcome).toEqual({ free: "granted" });
-    expect(folder.record(inner).made).toBe("init");
+    expect(folder.record(inner).made).toBe("nested");
   });
 
   // kills: made-by-configuration

@@ -17,9 +17,9 @@ export async function initWorkspace(context: ContextWith<InitFlags>): Promise<Ou
   const choices = { isNested: context.flags.nested };
   const { root, record, sources } = context.settings(choices);
   const created = record === null;
-  const change = await settleRecord(context.settings());
+  const change = await settleRecord(context.settings(), choices.isNested);
   if (change !== null) context.settings(choices);
-  const holdfast = await context.openHoldfast("init");
+  const holdfast = await context.openHoldfast(choices.isNested ? "nested" : "init");
   const { jobs } = context.settings().config;
   if (jobs !== undefined && kernelOf(holdfast).scripts !== null) await writeSettings(await openTheJobs(context), jobs);
   const workspace = { root: root ?? context.cwd, store: holdfast.storeUrl, created };

@@ -74,8 +74,8 @@ function problemOf(fields: Fields, line: string, { tree, seq }: EntryPlace): str
 function badField(entry: Fields): keyof AuditEntry | null {
   if (!isCount(entry.seq) || entry.seq === 0) return "seq";
   if (typeof entry.at !== "string" || !TIME.test(entry.at)) return "at";
-  if (typeof entry.event !== "string" || entry.event === "") return "event";
-  if (typeof entry.resource !== "string") return "resource";
+  if (typeof entry.event !== "string" || !EVENT.test(entry.event)) return "event";
+  if (typeof entry.resource !== "string" || !KEY_SIGNS.test(entry.resource)) return "resource";
   if (typeof entry.owner !== "string") return "owner";
   if (typeof entry.holder_id !== "string") return "holder_id";
   if (entry.fencing_token !== null && !isCount(entry.fencing_token)) return "fencing_token";
@@ -90,6 +90,10 @@ function isCount(value: unknown): boolean {
 }
 
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
+/** Readers show these two as they are, so they may have no sign that changes a line. */
+const EVENT = /^[a-z_]{1,40}$/;
+const KEY_SIGNS = /^[!-~]+$/;
 
 /** The holder that was ended; readers show its fields. */
 function isPrevious(value: unknown): boolean {

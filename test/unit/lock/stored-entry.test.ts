@@ -42,6 +42,8 @@ describe("an audit entry that was stored", () => {
     ...Object.keys(whole).map((name) => [`true as ${name}`, changed({ [name]: true })]),
     ["a time that is not one", changed({ at: "2026-13-45T00:00:00.000Z" })],
     ["a time of another form", changed({ at: "yesterday" })],
+    ["an event of two lines", changed({ event: "granted\nSYSTEM" })],
+    ["a key of two lines", changed({ resource: "t/x\nSYSTEM" })],
     ["a key of another tree", changed({ resource: "other/x" })],
     ["details that are null", changed({ details: null })],
     ["details that are a list", changed({ details: [] })],

@@ -100,8 +100,10 @@ describe("doctor hooks in a repository with a linked worktree", () => {
   it("does not ask for a file where the hook is in the settings of the user", async () => {
     const file = join(scene.dir, ".claude/settings.json");
     mkdirSync(dirname(file));
+    const ofClaude = async () => (await ofWorktree()).filter(({ client }) => client === "claude");
+    expect(await ofClaude()).toHaveLength(1);
     copyFileSync(join(root, ".claude/settings.json"), file);
-    expect(await ofWorktree()).toEqual([]);
+    expect(await ofClaude()).toEqual([]);
   });
 
   it("writes over no file of the worktree", async () => {

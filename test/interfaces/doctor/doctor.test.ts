@@ -197,7 +197,6 @@ describe.each(KINDS)("the doctor on a %s store", (kind: Kind) => {
     expect(existsSync(path)).toBe(true);
   });
 
-  // kills: doctor-folder-gone (WORKTREE_FOLDER_GONE)
   it.each(Object.keys(TROUBLES))(
     "STALE-7: finds %s; without --repair, or when that is not safe, nothing changes",
     async (code) => {

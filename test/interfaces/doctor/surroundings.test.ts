@@ -100,6 +100,18 @@ describe("the doctor on a repository with linked worktrees", () => {
   });
 });
 
+// kills: doctor-folder-gone
+it("the doctor calls no snapshot damaged when the folder of a worktree is gone, and says how to forget it", async () => {
+  const at = folder("restored");
+  await scene.data(["worktree", "add", "restored", "--path", at]);
+  rmSync(at, { recursive: true });
+  const { exit, data } = await scene.json(["doctor"]);
+  expect([exit, data.findings]).toMatchObject([0, [{ code: "WORKTREE_FOLDER_GONE", severity: "warning" }]]);
+  expect(data.findings[0].next[0]).toMatch(/^holdfast worktree remove restored /);
+  await scene.data(["worktree", "remove", "restored"]);
+  expect(await codes()).toEqual([]);
+});
+
 it("the doctor mentions the _LOCK.json of another program, and not that of a deliverable", async () => {
   const other = folder("deep/down/other");
   writeFileSync(join(other, "_LOCK.json"), '{"pid": 7}');

@@ -57,7 +57,7 @@ export function codexSandboxPart(root: string): FilePart {
 
 /** Whether the sandbox of this configuration lets a command write the folder. */
 export function letsWrite(text: string, folder: string): boolean {
-  // mutant: codex-without-sandbox: if (/^[ \t]*sandbox_mode[ \t]*=[ \t]*["']danger-full-access["']/m.test(text)) return true; →
+  // mutant: codex-without-sandbox: danger-full-access → no-such-mode
   if (/^[ \t]*sandbox_mode[ \t]*=[ \t]*["']danger-full-access["']/m.test(text)) return true;
   return rootsIn(text)?.values.includes(folder) ?? false;
 }

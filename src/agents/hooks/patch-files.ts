@@ -3,7 +3,7 @@ import { notUnderstood } from "./fields.js";
 
 const BEGIN = "*** Begin Patch";
 const END = "*** End Patch";
-const HEADER = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$/;
+const HEADER = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;
 
 /** Throws when it is no patch, or one that names no file. A line of a file's content is never taken for a header. */
 export function patchFiles(text: string): string[] {
@@ -13,8 +13,8 @@ export function patchFiles(text: string): string[] {
     if (line.trimEnd().endsWith(BEGIN)) isInside = true;
     else if (line.trimEnd() === END) isInside = false;
     else if (isInside) {
-      const file = HEADER.exec(line)?.[1];
-      if (file !== undefined) files.add(file);
+      const file = HEADER.exec(line)?.[1]?.trimEnd();
+      if (file) files.add(file);
     }
   }
   if (files.size === 0) throw notUnderstood("a patch that names no file");

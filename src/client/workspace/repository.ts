@@ -149,8 +149,9 @@ function mainOf(commonDir: string, worktree: string): string {
 /** Reads a setting of the section `core` as git writes it. */
 function settingIn(config: string, name: string): string | null {
   const [, core = ""] = /^\[core\]\s*$([^[]*)/im.exec(config) ?? [];
-  const [, value] = new RegExp(`^\\s*${name}\\s*=\\s*(.*?)\\s*$`, "im").exec(core) ?? [];
-  return value ?? null;
+  // No two parts of the pattern match the same blanks, so a long line of them takes linear time.
+  const [, value] = new RegExp(`^[ \\t]*${name}[ \\t]*=(.*)$`, "im").exec(core) ?? [];
+  return value?.trim() ?? null;
 }
 
 /** Returns the folder of the main worktree that a folder of a linked worktree stands for. */

@@ -1,6 +1,6 @@
 /** Hooks of agents that work in linked worktrees, and that write files of other workspaces: real processes, real git. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -141,6 +141,36 @@ describe("an agent that writes a file of another workspace", () => {
     expect(shell("main", repository, `git -C ${elsewhere} checkout main`).exit).toBe(0);
     expect(existsSync(join(elsewhere, ".holdfast"))).toBe(false);
   });
+
+  it("needs the tree that its git command names, and no other, in whatever way it names it", async () => {
+    const [free, busy] = [newRepository("free"), newRepository("busy")];
+    await (await openHoldfast({ root: repository, owner: "user:other" })).close();
+    expect(write("other", repository, join(repository, "a.txt")).exit).toBe(0);
+    await using theirs = await openHoldfast({ root: busy, owner: "user:other" });
+    await theirs.acquire("path/a.txt");
+    const ways = (tree: string): string[] => [
+      `git -C ${tree} checkout main`,
+      `git --git-dir=${tree}/.git --work-tree=${tree} checkout main`,
+      `git --git-dir ${tree}/.git --work-tree ${tree} reset --hard`,
+      `GIT_DIR=${tree}/.git GIT_WORK_TREE=${tree} git stash`,
+      `cd ${tree} && git reset --hard`,
+    ];
+    for (const command of ways(free)) expect([command, shell("main", repository, command).exit]).toEqual([command, 0]);
+    for (const command of [...ways(busy), ...ways(repository), `GIT_DIR=${free}/.git git reset --hard`])
+      expect([command, shell("main", repository, command).exit]).toEqual([command, 2]);
+    expect(existsSync(join(free, ".holdfast"))).toBe(false);
+  });
+
+  it("in a folder that git takes for the tree of GIT_DIR, changes that folder", () => {
+    const [other, here] = [newRepository("other"), join(dir, "plain")];
+    mkdirSync(here);
+    writeFileSync(join(here, "a.txt"), "mine\n");
+    execFileSync("git", ["reset", "-q", "--hard"], {
+      cwd: here,
+      env: { PATH: process.env.PATH, GIT_DIR: join(other, ".git") },
+    });
+    expect(readFileSync(join(here, "a.txt"), "utf8")).toBe("a\n");
+  });
 });
 
 describe("a command of git that sweeps files away", () => {
@@ -188,5 +218,16 @@ describe("a command of git that sweeps files away", () => {
     git(repository, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "the board");
     for (const command of ["git clean -fd", "git stash -u"])
       expect([command, shell("main", repository, command).exit]).toEqual([command, 0]);
+  });
+});
+
+describe("a command with a pattern that fits in very many ways", () => {
+  it("is answered at once, and refused for the file that another agent holds", async () => {
+    for (let length = 20; length < 60; length += 1) writeFileSync(join(repository, "a".repeat(length)), "");
+    await using theirs = await openHoldfast({ root: repository, owner: "user:other" });
+    await theirs.acquire("path/a.txt");
+    const patterns = Array.from({ length: 40 }, (_, more) => `${"*a".repeat((more % 20) + 1)}b`).join(" ");
+    expect(shell("main", repository, `rm ${patterns}`).exit).toBe(0);
+    expect(shell("main", repository, `rm ${patterns} a.txt`).exit).toBe(2);
   });
 });

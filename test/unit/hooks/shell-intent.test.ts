@@ -46,6 +46,8 @@ describe("HOOK-1: files in shell commands", () => {
     ["git restore --staged a.ts", []],
     ["git -C a -c x=y -C b rm old.ts /abs", ["/w/a/b/old.ts", "/abs"]],
     ["git -C $DIR checkout -- old.ts", []],
+    ["git --work-tree /e --git-dir=/e/.git rm old.ts", ["/w/old.ts", "/e/old.ts"]],
+    ["GIT_WORK_TREE=/e git checkout -- old.ts", ["/w/old.ts", "/e/old.ts"]],
     ["git rm old.ts", ["/w/old.ts"]],
     ['echo "$X" > "$OUT/file"', []],
     ["rm $(cat list) known", ["/w/known"]],
@@ -188,6 +190,24 @@ describe("HOOK-1: commands over the whole tree", () => {
   ];
   it.each(whole)("%s", (line) =>
     expect(shellIntent(line, "/w").wholeTrees.map(({ command }) => command)).toEqual([line]),
+  );
+  // kills: hook-git-variable
+  it.each([
+    ["git -C /e checkout main", "/e"],
+    ["git -C sub -C x stash", "/w/sub/x"],
+    ["git --git-dir=/e/.git --work-tree=/e checkout main", "/e"],
+    ["git -C sub --git-dir /e/.git --work-tree x reset --hard", "/w/sub/x"],
+    ["git --git-dir=/e/.git reset --hard", "/w"],
+    ["GIT_DIR=/e/.git git reset --hard", "/w"],
+    ["GIT_DIR=/e/.git GIT_WORK_TREE=/e git reset --hard", "/e"],
+    ["env GIT_WORK_TREE=/e git -C sub pull", "/e"],
+    ["GIT_WORK_TREE=/e git --work-tree=/f pull", "/f"],
+    ["export GIT_DIR=/e/.git GIT_WORK_TREE=/e; git pull", "/e"],
+    ["GIT_WORK_TREE=$E git pull", null],
+    ["cd /e && git reset --hard", "/e"],
+    ["cd /e && git -C sub reset --hard", "/e/sub"],
+  ])("%s is over the tree of %s", (line, folder) =>
+    expect(shellIntent(line, "/w").wholeTrees.map((each) => each.folder)).toEqual([folder]),
   );
   const harmless = [
     "git reset HEAD a",

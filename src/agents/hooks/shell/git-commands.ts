@@ -3,6 +3,7 @@ import { HOME } from "../../../base/home-folder.js";
 import { valuesOf } from "./options.js";
 import { below, type Word } from "./words.js";
 
+const TREE_VARIABLE = "GIT_WORK_TREE=";
 /** Options of git itself that take the next word. */
 const TAKES_VALUE = new Set(["-C", "-c", "--git-dir", "--work-tree"]);
 
@@ -12,23 +13,43 @@ function subcommand(texts: readonly string[]): { readonly verb: string; readonly
   return { verb: texts[at] ?? "", behind: at + 1 };
 }
 
-/** Files named by `git rm`, `git mv`, `git restore` and `git checkout … -- FILES`, from where `-C DIR` leads. */
+/**
+ * Returns the files named by `git rm`, `git mv`, `git restore` and `git checkout … -- FILES`, from where `-C DIR` leads. Git
+ * takes names from the top of a working tree that the command names, unless it runs inside of it: then both are returned.
+ */
 export function restoredByGit(words: readonly Word[]): readonly Word[] {
-  return foldersOfGit(words).reduceRight(
-    (named, folder) => named.map((word) => below(folder, word)),
-    namedToGit(words),
-  );
+  const named = namedToGit(words);
+  const from = (folders: readonly Word[]): readonly Word[] =>
+    folders.reduceRight((files, folder) => files.map((word) => below(folder, word)), named);
+  const inFolder = from(foldersOfGit(words));
+  return treeNamedToGit(words).length === 0 ? inFolder : [...inFolder, ...from(treeOfGit(words))];
 }
 
-/** Returns the folders that `-C` leads to, one from the other. */
-export function foldersOfGit(words: readonly Word[]): readonly Word[] {
+/**
+ * Returns the folders that lead to the working tree of the command, one from the other: those of `-C`, then the tree that it
+ * names. With `--git-dir` alone git takes the folder that it runs in for the top of the tree, so that option leads nowhere.
+ */
+export function treeOfGit(words: readonly Word[]): readonly Word[] {
+  return [...foldersOfGit(words), ...treeNamedToGit(words)];
+}
+
+/** Adds to the options of git what assigned variables say. An option on the command line comes later, and prevails. */
+export function withGitVariables(assigned: readonly Word[], words: readonly Word[]): readonly Word[] {
+  // mutant: hook-git-variable: .startsWith(TREE_VARIABLE)) → .startsWith("none"))
+  const trees = assigned.filter(({ text }) => text.startsWith(TREE_VARIABLE)).slice(-1);
+  return [
+    ...trees.map((word) => ({ ...word, text: `--work-tree=${word.text.slice(TREE_VARIABLE.length)}` })),
+    ...words,
+  ];
+}
+
+function foldersOfGit(words: readonly Word[]): readonly Word[] {
   const before = optionsOfGit(words);
   return before.filter((_, at) => before[at - 1]?.text === "-C");
 }
 
-/** Whether the command names its working tree apart from the folder that it runs in. */
-export function hasTreeApart(words: readonly Word[]): boolean {
-  return optionsOfGit(words).some(({ text }) => /^--(git-dir|work-tree)\b/.test(text));
+function treeNamedToGit(words: readonly Word[]): readonly Word[] {
+  return valuesOf(optionsOfGit(words), null, "work-tree").slice(-1);
 }
 
 function optionsOfGit(words: readonly Word[]): readonly Word[] {

@@ -32,6 +32,8 @@ export interface Bare {
   readonly words: readonly Word[];
   /** Where the prefixes lead it, one after the other. */
   readonly folders: readonly Word[];
+  /** The variables that are set for the command, as `NAME=VALUE`. */
+  readonly assigned: readonly Word[];
 }
 
 export function withoutPrefixes(words: readonly Word[]): Bare {
@@ -52,7 +54,7 @@ export function withoutPrefixes(words: readonly Word[]): Bare {
     else if (!isOfPrefix(text, at) && !ASSIGNMENT.test(text)) break;
   }
   leave();
-  return { words: words.slice(at), folders };
+  return { words: words.slice(at), folders, assigned: words.slice(0, at).filter(({ text }) => ASSIGNMENT.test(text)) };
 }
 
 function isOfPrefix(text: string, at: number): boolean {

@@ -8,7 +8,8 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { Intent, Sweep, WholeTree } from "../call.js";
 import { takenAwayBy, writtenBy } from "./file-commands.js";
-import { foldersOfGit, hasTreeApart, isOverTheWholeTree, sweptByGit } from "./git-commands.js";
+import { isOverTheWholeTree, sweptByGit, treeOfGit, withGitVariables } from "./git-commands.js";
+import { parseGlob } from "./glob.js";
 import { isForPeople } from "./holdfast-commands.js";
 import { withoutPrefixes } from "./prefixes.js";
 import { takenAwayWhole, writtenBelow } from "./tree-commands.js";
@@ -20,6 +21,9 @@ const NOT_FILES = /^\/dev\/(null|stdout|stderr|tty|fd\/.*)$/;
 /** `bash -c "bash -c …"` ends somewhere. */
 const DEEPEST = 4;
 
+/** `PATH_MAX`. */
+const LONGEST_PATH = 4_096;
+
 /** `cwd` is null when nobody can tell. */
 export function shellIntent(line: string, cwd: string | null, depth = 0): Intent {
   const [files, somewhereIn, removed] = [new Set<string>(), new Set<string>(), new Set<string>()];
@@ -27,12 +31,15 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
   let notForAgents: string | null = null;
   /** By how many subshells deep. */
   const folders: (string | null)[] = [cwd];
+  /** Variables that later commands of the line get. */
+  const exported: Word[] = [];
   /** What `popd` goes back to. */
   const pushed: (string | null)[] = [];
   for (const command of simpleCommands(line)) {
-    const { words, folders: leads } = withoutPrefixes(command.words);
+    const { words, folders: leads, assigned } = withoutPrefixes(command.words);
     const name = basename(words[0]?.text ?? "");
-    const operands = words.slice(1);
+    const operands = name === "git" ? withGitVariables([...exported, ...assigned], words.slice(1)) : words.slice(1);
+    if (name === "export") exported.push(...operands);
     folders.length = Math.min(folders.length, command.depth + 1);
     while (folders.length <= command.depth) folders.push(folders.at(-1) ?? null);
     if (MOVES.has(name)) folders.push(folderAfter(name, operands[0], folders.pop() ?? null, pushed));
@@ -58,9 +65,9 @@ export function shellIntent(line: string, cwd: string | null, depth = 0): Intent
       wholeTrees.push(...told.wholeTrees);
       notForAgents ??= told.notForAgents;
     }
-    const texts = operands.map(({ text }) => text);
+    const texts = words.slice(1).map(({ text }) => text);
     if (name === "git" && isOverTheWholeTree(texts)) {
-      const leads = hasTreeApart(operands) ? null : foldersOfGit(operands).reduce(movedTo, folder);
+      const leads = treeOfGit(operands).reduce(movedTo, folder);
       wholeTrees.push({ command: `git ${texts.join(" ")}`, folder: leads, sweeps: sweepOf(operands, leads) });
     }
     if (isForPeople(name, texts)) notForAgents ??= words.map(({ text }) => text).join(" ");
@@ -99,7 +106,9 @@ function movedTo(folder: string | null, word: Word | undefined): string | null {
   if (word === undefined || word.isUnknown || word.isPattern || word.text === "-") return null;
   const text = atHome(word.text);
   if (isAbsolute(text)) return text;
-  return folder === null ? null : resolve(folder, text);
+  const path = folder === null ? null : resolve(folder, text);
+  // A line of many `cd x` would take time that grows with its square.
+  return path !== null && path.length > LONGEST_PATH ? null : path;
 }
 
 /** Coarse: the folder somewhere in which they are. */
@@ -122,14 +131,12 @@ function filesOf({ text, isPattern, isUnknown }: Word, folder: string | null): N
 function matching(path: string): NamedFiles {
   const folder = dirname(path);
   if (/[*?[{]/.test(folder)) return { paths: [folder.slice(0, folder.search(/\/[^/]*[*?[{]/)) || "/"], isCoarse: true };
-  if (/[[{]/.test(basename(path))) return { paths: [folder], isCoarse: true };
-  const source = basename(path)
-    .replace(/[.+^$()|\\]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
+  const pattern = basename(path);
+  if (pattern.includes("{")) return { paths: [folder], isCoarse: true };
+  const glob = parseGlob(pattern);
   try {
     const names = readdirSync(folder).filter(
-      (name) => (source.startsWith("\\.") || !name.startsWith(".")) && new RegExp(`^${source}$`).test(name),
+      (name) => (pattern.startsWith(".") || !name.startsWith(".")) && glob.matches(name),
     );
     return { paths: names.map((name) => join(folder, name)), isCoarse: false };
   } catch {

@@ -88,6 +88,14 @@ export interface Ticket {
   readonly upgradeOf: string | null;
   /** What whoever releases the key needs to grant it to this waiter; null when the waiter has to ask for it. */
   readonly bid: Bid | null;
+  /** Grants that its process keeps until the wait ends, as the process itself says; null or absent where it does not say so. */
+  readonly kept?: readonly Kept[] | null;
+}
+
+/** A grant, by its key and id. */
+export interface Kept {
+  readonly resource: Key;
+  readonly lockId: string;
 }
 
 /** When its process showed itself the last time. */

@@ -7,7 +7,7 @@
  */
 import type { AuditEntry, AuditEvent, AuditFilter } from "../lock/audit.js";
 import type { Contention } from "../lock/contention.js";
-import type { Grant, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
+import type { Grant, Kept, Metadata, Proof, Ticket, UnreadableGrant, Want } from "../lock/grant.js";
 import type { Key } from "../lock/key.js";
 import type { Life } from "../lock/profile.js";
 import type { Settings } from "../lock/settings.js";
@@ -121,6 +121,8 @@ export interface Locks {
   release(grants: readonly GrantRef[], party: Party): Promise<void>;
   /** Gives a place in line back; with `report` the refusal is audited. */
   leave(ticketId: string, wants: readonly Want[], party: Party, report: Contention | null): Promise<void>;
+  /** Notes in a ticket the grants that its waiter keeps until the wait ends; null takes the note back. */
+  noteKept(ticketId: string, wants: readonly Want[], kept: readonly Kept[] | null): Promise<void>;
   /** Returns what a release has granted to the waiter with this token. Only where `abilities.handsOver`. */
   handed(resource: Key, tokenHash: string): Grant | null;
   /** Puts on record that something was refused before any lock was asked for, with the reasons. */

@@ -161,17 +161,20 @@ interface StoredTicket {
   readonly seen: readonly [wallMs: number, bootMs: number];
   readonly up: string | null;
   readonly bid?: Bid;
+  readonly kept?: readonly (readonly [resource: Key, lockId: string])[];
 }
 
 /** As `JSON.stringify` does it, and quicker: what all tickets of a waiter have in common is put into words once. */
 export function encodeTicket(ticket: Ticket): string {
-  const { wants, enteredAt, refreshedAt, bid } = ticket;
+  const { wants, enteredAt, refreshedAt, bid, kept = null } = ticket;
   const id = `"id":${JSON.stringify(ticket.ticketId)},"n":${ticket.number}`;
   const asked = `"wants":${JSON.stringify(wants.map(({ resource, mode, permits }) => [resource, mode, permits]))}`;
   const entered = `"entered":[${enteredAt.wallMs},${enteredAt.bootMs}],"wait":${ticket.waitMs}`;
   const seen = `"seen":[${refreshedAt.wallMs},${refreshedAt.bootMs}],"up":${JSON.stringify(ticket.upgradeOf)}`;
   const offer = bid === null ? "" : `,"bid":${JSON.stringify(bid)}`;
-  return `{${id},${asked},${waiterIn(ticket)},${entered},${seen}${offer}}`;
+  const keeping =
+    kept === null ? "" : `,"kept":${JSON.stringify(kept.map(({ resource, lockId }) => [resource, lockId]))}`;
+  return `{${id},${asked},${waiterIn(ticket)},${entered},${seen}${offer}${keeping}}`;
 }
 
 /** Mostly it is the same one again. */
@@ -222,5 +225,6 @@ export function decodeTicket(from: unknown): Ticket {
     refreshedAt: at(stored.seen),
     upgradeOf: stored.up,
     bid: stored.bid ?? null,
+    ...(stored.kept === undefined ? {} : { kept: stored.kept.map(([resource, lockId]) => ({ resource, lockId })) }),
   };
 }

@@ -14,6 +14,7 @@ import { downgrade, upgrade } from "../operations/convert.js";
 import { end } from "../operations/end.js";
 import { leave } from "../operations/leave.js";
 import { requireWriter, requireWriters } from "../operations/live-grant.js";
+import { noteKept } from "../operations/note-kept.js";
 import { refuse } from "../operations/refuse.js";
 import { release } from "../operations/release.js";
 import { renew, resume } from "../operations/renew.js";
@@ -117,6 +118,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       transact(grants, (view) => release(view, once(grants), party, context), { party, stepsAside: true }),
     leave: (ticketId, wants, party, report) =>
       transact(wants, (view) => leave(view, ticketId, wants, party, report, context), { party }),
+    noteKept: (ticketId, wants, kept) => transact(wants, (view) => noteKept(view, ticketId, wants, kept)),
     handed: (resource, tokenHash) => ledger.held(resource, tokenHash),
     refuse: (resource, party, reasons) => transact([{ resource }], (view) => refuse(view, resource, party, reasons)),
     end: (request) => transact([request], (view) => end(view, request, context), { party: request.party }),

@@ -4,7 +4,7 @@
  * arrived. So a clock that is wrong by an hour shows wrong times of day and nothing else.
  */
 import type { Contention } from "../../lock/contention.js";
-import type { Grant, Metadata, Profile, Proof, Ticket, Want } from "../../lock/grant.js";
+import type { Grant, Kept, Metadata, Profile, Proof, Ticket, Want } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import type { Mode } from "../../lock/mode.js";
 import type { Instant } from "../../lock/time.js";
@@ -52,6 +52,7 @@ export interface ToldTicket {
   readonly wait_ms: number;
   readonly upgrade_of: string | null;
   readonly wants: readonly Want[];
+  readonly kept: readonly Kept[] | null;
 }
 
 export type ToldGrants = TellsTime & { readonly grants: readonly ToldGrant[] };
@@ -119,5 +120,6 @@ export function readTickets(answer: TellsTime & { readonly waiters: readonly Tol
     refreshedAt: at(told.refreshed_ms),
     upgradeOf: told.upgrade_of,
     bid: null,
+    kept: told.kept,
   }));
 }

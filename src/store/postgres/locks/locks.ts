@@ -191,6 +191,16 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       // mutant: postgres-handed-given-up: !== undefined) await release(refsOfRequest(given.request) → === null) await release([]
       if (given !== undefined) await release(refsOfRequest(given.request), party).catch(unlessNotHeld);
     },
+    async noteKept(ticketId, wants, kept) {
+      await connection.ask(() =>
+        call("note_kept", {
+          ticket_id: ticketId,
+          keys: wants.map((want) => want.resource),
+          kept: kept === null ? null : JSON.stringify(kept),
+          store,
+        }),
+      );
+    },
     handed: lacks("handsOver"),
     async refuse(resource, party, reasons) {
       const details = JSON.stringify(reasons);

@@ -22,7 +22,7 @@ end $$;
 create or replace function holdfast.ticket_json(t holdfast.tickets) returns json language sql stable as
 $$ select json_build_object('ticket_id', t.ticket_id, 'number', t.number, 'owner', t.owner, 'holder_id', t.holder_id,
      'nonce', t.nonce, 'proof', t.proof::json, 'entered_ms', t.entered_ms, 'refreshed_ms', t.refreshed_ms,
-     'wait_ms', t.wait_ms, 'upgrade_of', t.upgrade_of,
+     'wait_ms', t.wait_ms, 'upgrade_of', t.upgrade_of, 'kept', t.kept,
      'wants', (select json_agg(json_build_object('resource', w.resource, 'mode', w.mode, 'permits', w.permits))
                from unnest(t.wants) w)) $$;
 

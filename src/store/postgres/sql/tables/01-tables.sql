@@ -58,7 +58,7 @@ create table holdfast.grants (
 
 -- Places in line live for seconds and are re-entered after a crash: they are not worth a write to the log. A request for
 -- keys of several trees has a row in each. `offer` is what a client that listens is given when its turn comes; null for the
--- others.
+-- others. `kept` is what the waiter keeps until its wait ends, where it says so.
 create unlogged table holdfast.tickets (
   tree text collate "C" not null,
   ticket_id text collate "C" not null,
@@ -73,6 +73,7 @@ create unlogged table holdfast.tickets (
   refreshed_ms bigint not null,
   upgrade_of text,
   offer json,
+  kept json,
   primary key (tree, ticket_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 

@@ -120,3 +120,19 @@ begin
   near := holdfast.near(keys);
   perform holdfast.wake_after(tickets, near.grants, '{}', '{}', mine.ticket_id, now);
 end $$;
+
+-- Notes in a ticket the grants that its waiter keeps until the wait ends; null takes the note back.
+create or replace function holdfast.note_kept(
+  ticket_id text, keys text[], kept text, store uuid default null
+) returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+#variable_conflict use_variable
+declare
+  st holdfast.store := holdfast.the_store(store);
+begin
+  perform holdfast.wants_of(keys, '{write}', '{}');
+  if length(kept) > 100000 then perform holdfast.invalid('kept', 'at most 100,000 characters'); end if;
+  -- As in stand_in_line.
+  perform set_config('synchronous_commit', 'off', true);
+  update holdfast.tickets x set kept = kept::json
+  where x.tree = any (holdfast.trees_of(keys)) and x.ticket_id = ticket_id and x.kept::text is distinct from kept;
+end $$;

@@ -19,6 +19,7 @@ export { type HoldfastOptions, migrateStore } from "./client/open-holdfast.js";
 export type { AcquireOptions } from "./client/options.js";
 export { pathKey } from "./client/path-key.js";
 export type { AuditListOptions, AuditTrail, FollowOptions } from "./client/reading/audit-trail.js";
+export type { CircleMember, WaitCircle } from "./client/reading/circles.js";
 export type { ExplainedHolder, ExplainedWaiter, Explanation, Waits, WaitsFor } from "./client/reading/explain.js";
 export type { LockStatus, WaiterRecord } from "./client/reading/lock-status.js";
 export { type RetryOptions, retry } from "./client/retry.js";

@@ -25,7 +25,7 @@ import { releasedAfter } from "./lease/released-after.js";
 import { LOOK_EVERY_MS } from "./lease/store-watch.js";
 import { type AcquireOptions, AT_ONCE, type ParsedAcquire, parseAcquire } from "./options.js";
 import { type AuditTrail, createAuditTrail } from "./reading/audit-trail.js";
-import { type Explanation, explain, inLine, type Waits, waits } from "./reading/explain.js";
+import { type Explanation, explain, explainNear, inLine, type Waits, waits } from "./reading/explain.js";
 import { type LockStatus, toStatus, type WaiterRecord } from "./reading/lock-status.js";
 import type { Heart } from "./renewing/renewer.js";
 import { type TakingPlace, takeLocks } from "./waiting/acquire-locks.js";
@@ -225,6 +225,13 @@ export class Holdfast {
   async explain(key: string): Promise<Explanation> {
     this.#assertOpen();
     return explain(this.#home, parseKey(key));
+  }
+
+  /** @internal The same without the circles, which costs less beside many waiters. */
+  async explainNear(key: string): Promise<Omit<Explanation, "circles">> {
+    this.#assertOpen();
+    const { standing: _standing, ...found } = await explainNear(this.#home, parseKey(key));
+    return found;
   }
 
   /** Everybody who stands in line, in the whole store, and the grants they wait for, without taking any lock. */

@@ -68,6 +68,8 @@ export interface WaitsView {
   readonly now: string;
   readonly holders: readonly HeldRecord[];
   readonly waiters: readonly ExplainedWaiter[];
+  /** Circles of waits, each in words. */
+  readonly circles: readonly string[];
   /** False when more wait than were read. */
   readonly is_all: boolean;
 }

@@ -8,6 +8,7 @@ import { type Instant, remainingSeconds } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
 import type { Reader } from "../../store/contract.js";
 import type { LeaseHome } from "../lease/lease-context.js";
+import { circlesFrom, circlesOf, type WaitCircle } from "./circles.js";
 import { type HeldRecord, type LockStatus, toHeld, toStatus, toWaiter, type WaiterRecord } from "./lock-status.js";
 
 /** A holder, seen from the key that was asked for. */
@@ -23,6 +24,8 @@ export interface WaitsFor {
   readonly id: string;
   readonly owner: string;
   readonly resource: string;
+  /** Present where it is the waiter's own: of the same Holdfast instance, or of the same owner elsewhere. */
+  readonly own?: "instance" | "owner";
 }
 
 export type ExplainedWaiter = WaiterRecord & {
@@ -34,6 +37,8 @@ export interface Explanation {
   readonly status: LockStatus;
   readonly holders: readonly ExplainedHolder[];
   readonly line: readonly ExplainedWaiter[];
+  /** The circles that a waiter in this queue leads to. */
+  readonly circles: readonly WaitCircle[];
 }
 
 /** Who waits for whom in a whole store. */
@@ -45,6 +50,7 @@ export interface Waits {
    * the `position` there. Of those ahead in line only the nearest are named.
    */
   readonly waiters: readonly ExplainedWaiter[];
+  readonly circles: readonly WaitCircle[];
 }
 
 /** So many places a store tells at most. */
@@ -57,7 +63,16 @@ const MOST_HELD = 20_000;
 /** Where everybody waits for all ahead, naming them would grow with the square of the line. */
 const NAMED_AHEAD = 8;
 
-export async function explain({ store, clock }: LeaseHome, resource: Key): Promise<Explanation> {
+export async function explain(home: LeaseHome, resource: Key): Promise<Explanation> {
+  const { standing, ...found } = await explainNear(home, resource);
+  return { ...found, circles: await circlesFrom(home.store.reader, home.clock, standing) };
+}
+
+/** Everything but the circles, from the grants and waiters around the key alone: its cost does not grow with other waiters. */
+export async function explainNear(
+  { store, clock }: LeaseHome,
+  resource: Key,
+): Promise<Omit<Explanation, "circles"> & { readonly standing: readonly Ticket[] }> {
   const found = await store.reader.inspect(resource);
   const now = clock();
   const standing = found.waiters.filter((ticket) => ticketStands(ticket, now)).sort(byNumber);
@@ -72,6 +87,7 @@ export async function explain({ store, clock }: LeaseHome, resource: Key): Promi
       position: at + 1,
       waits_for: reasonsOf(ticket, nearby, standing.slice(0, at)),
     })),
+    standing,
   };
 }
 
@@ -81,18 +97,18 @@ export async function waits({ store, clock }: LeaseHome, limit: number): Promise
   const now = clock();
   const held = byTree(grants, ({ resource }) => [treeOf(resource)]);
   const places = placesOf(standing);
+  const nearOf = (ticket: Ticket): readonly Grant[] => treesOf(ticket.wants).flatMap((tree) => held.get(tree) ?? []);
   const waiters = standing.map((ticket) => {
     const own = places.get(ticket) ?? [];
-    const near = treesOf(ticket.wants).flatMap((tree) => held.get(tree) ?? []);
     return {
       ...toWaiter(ticket),
       position: (own[0]?.at ?? 0) + 1,
-      waits_for: reasonsOf(ticket, near, nearestAhead(ticket, own)),
+      waits_for: reasonsOf(ticket, nearOf(ticket), nearestAhead(ticket, own)),
     };
   });
   const awaited = new Set(waiters.flatMap(({ waits_for }) => waits_for.map(({ id }) => id)));
   const holders = grants.filter(({ lockId }) => awaited.has(lockId));
-  return { holders: holders.map((grant) => toHeld(grant, now)), waiters };
+  return { holders: holders.map((grant) => toHeld(grant, now)), waiters, circles: circlesOf(standing, nearOf) };
 }
 
 export async function inLine({ store, clock }: LeaseHome, limit: number): Promise<readonly WaiterRecord[]> {
@@ -201,7 +217,15 @@ function reasonsOf(ticket: Ticket, grants: readonly Grant[], ahead: readonly Tic
   );
   const waiters = ahead.filter((other) => standsInTheWay(other, ticket.wants));
   return [
-    ...holders.map(({ lockId, owner, resource }): WaitsFor => ({ kind: "holder", id: lockId, owner, resource })),
+    ...holders.map(
+      ({ lockId, owner, resource, nonce }): WaitsFor => ({
+        kind: "holder",
+        id: lockId,
+        owner,
+        resource,
+        ...(nonce === ticket.nonce ? { own: "instance" } : owner === ticket.owner ? { own: "owner" } : {}),
+      }),
+    ),
     ...waiters.map(
       ({ ticketId, owner, wants }): WaitsFor => ({
         kind: "waiter",

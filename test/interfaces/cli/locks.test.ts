@@ -147,7 +147,7 @@ describe("CLI-2: shapes", () => {
       const seen = await scene.data(["explain", "why/here"]);
       return seen.line.length === 2 && seen;
     }, 240_000);
-    expect(keys(found)).toEqual(["resource", "status", "holders", "line", "history"]);
+    expect(keys(found)).toEqual(["resource", "status", "holders", "line", "circles", "history"]);
     expect(found.holders[0]).toMatchObject({ owner: "agent:holder", relation: "here", state: "held" });
     expect(found.holders[0].lease_remaining_s).toBeGreaterThan(0);
     const [one, two] = found.line;
@@ -166,6 +166,28 @@ describe("CLI-2: shapes", () => {
     second.kill("SIGTERM");
     expect((await Promise.all(outcomes)).map(({ exit }) => exit)).toEqual([130, 143]);
     expect((await scene.inspect("why")).waiters).toEqual([]);
+  });
+
+  it("explain names a circle of two agents that wait for each other's locks", async () => {
+    await scene.data(["lock", "acquire", "ring/a", "--owner", "agent:a"]);
+    await scene.data(["lock", "acquire", "other/b", "--owner", "agent:b"]);
+    const waiting = [
+      scene.start(["lock", "acquire", "other/b", "--wait", "1h", "--owner", "agent:a"]),
+      scene.start(["lock", "acquire", "ring/a", "--wait", "1h", "--owner", "agent:b"]),
+    ];
+    const found = await vi.waitUntil(async () => {
+      const seen = await scene.data(["explain", "ring/a"]);
+      return seen.circles.length > 0 && seen;
+    }, 240_000);
+    const members = found.circles[0].map((one: Json) => `${one.owner} ${one.holds.resource} ${one.waits_for}`);
+    expect(members.sort()).toEqual(["agent:a ring/a other/b", "agent:b other/b ring/a"]);
+    const { stdout } = await scene.run(["explain", "ring/a"]);
+    expect(stdout).toContain("agent:a holds ring/a and waits for other/b");
+    // No process holds a detached lock, so neither is refused: a person may have a second shell.
+    expect(waiting.map(({ exitCode }) => exitCode)).toEqual([null, null]);
+    const outcomes = waiting.map(ended);
+    for (const one of waiting) one.kill("SIGINT");
+    await Promise.all(outcomes);
   });
 
   it("lock watch KEY and lock watch write JSON lines", async () => {

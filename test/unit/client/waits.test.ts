@@ -124,4 +124,28 @@ describe("waits", () => {
       Array.from({ length: 8 }, (_, at) => `agent:${491 + at}`),
     );
   });
+
+  it("names a circle, the longest wait first, and the waiter whose own process holds the key", async () => {
+    for (const [name, key] of [
+      ["one", "a"],
+      ["two", "b"],
+      ["self", "c"],
+    ] as const) {
+      const party = { owner: `agent:${name}`, holderId: "host:x:1:1", nonce: name, proof: { kind: "none" } } as const;
+      await place.locks.acquire(acquireRequest(key, { party, tokenHash: `held ${name}`, leaseMs: 3_600_000 }));
+    }
+    await pass(10);
+    await queue("two", "a");
+    await pass(10);
+    await queue("one", "b");
+    await queue("self", "c");
+    const { circles } = await place.other.waits();
+    const inWords = circles.map((circle) =>
+      circle.map(({ owner, holds, waits_for }) => `${owner} ${holds.resource} ${waits_for}`),
+    );
+    expect(inWords).toEqual([["agent:two b a", "agent:one a b"], ["agent:self c c"]]);
+    const explained = await place.other.explain("a");
+    expect(explained.circles).toEqual([circles[0]]);
+    expect((await place.other.explain("c")).line[0]?.waits_for).toMatchObject([{ kind: "holder", own: "instance" }]);
+  });
 });

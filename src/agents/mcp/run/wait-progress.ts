@@ -37,7 +37,7 @@ export async function tellingOfTheWait<T>(
 
 async function whoIsThere({ run }: Call, keys: readonly string[]): Promise<string> {
   for (const key of keys) {
-    const { holders, line } = await run.holdfast.explain(key);
+    const { holders, line } = await run.holdfast.explainNear(key);
     const [first] = holders;
     if (first !== undefined)
       return `waiting for ${key}: ${quoted(first.owner)} holds it, ${span(first.lease_remaining_s)} left, ${line.length} in line`;

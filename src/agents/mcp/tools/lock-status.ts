@@ -1,6 +1,7 @@
 /** The tool `lock_status`: shows the holders and the queue of a key. */
 import * as z from "zod";
 import { invalidArgument } from "../../../base/errors.js";
+import { circleText } from "../../../client/reading/circles.js";
 import { SEEN_GRANTS, seenGrant, seenLine } from "../grants.js";
 import { quoted } from "../quoting.js";
 import { wantedKeys } from "../run/wanted-keys.js";
@@ -23,13 +24,14 @@ export const lockStatus = defineTool({
       paths: path === undefined ? [] : [path],
     });
     if (wanted === undefined || other !== undefined) throw invalidArgument("key", "give a path or a key, not both");
-    const { status, holders: held, line } = await run.holdfast.explain(wanted);
+    const { status, holders: held, line, circles } = await run.holdfast.explain(wanted);
     const holders = held.map(seenGrant);
     const waiters = line.map(({ owner, position }) => ({ owner, position }));
     const lines = [
       `${wanted} is ${status.state}.`,
       ...holders.map((grant) => `- ${seenLine(grant)}`),
       ...waiters.map(({ owner, position }) => `- waits, ${position} in line: ${quoted(owner)}`),
+      ...circles.map((circle) => `- circle, each waits for the next: ${quoted(circleText(circle))}`),
     ];
     return { data: { key: wanted, state: status.state, holders, waiters }, text: lines.join("\n") };
   },

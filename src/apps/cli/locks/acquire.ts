@@ -113,7 +113,7 @@ export function tellingOfTheWait<T>(
 
 async function whoIsThere(holdfast: Holdfast, keys: readonly string[]): Promise<string> {
   for (const key of keys) {
-    const { holders, line } = await holdfast.explain(key);
+    const { holders, line } = await holdfast.explainNear(key);
     const [first] = holders;
     if (first !== undefined)
       return `waiting for ${key}: ${first.owner} holds it, ${span(first.lease_remaining_s)} left${inLine(line.length - 1)} (Ctrl-C stops)`;

@@ -1,4 +1,5 @@
 /** Explains a lock: its holders, its queue, the waiters and whom they wait for, and its last events. */
+import { circleText } from "../../../client/reading/circles.js";
 import type { Explanation } from "../../../client/reading/explain.js";
 import type { AuditEntry } from "../../../lock/audit.js";
 import { parseKey } from "../../../lock/key.js";
@@ -20,14 +21,23 @@ export async function explainLock(
   const holdfast = await context.openForReading();
   if (holdfast === null) {
     const { data, text } = await lookAtLock(context);
-    return { data: { resource, status: data, holders: [], line: [], history: [] }, ...(text ? { text } : {}) };
+    return {
+      data: { resource, status: data, holders: [], line: [], circles: [], history: [] },
+      ...(text ? { text } : {}),
+    };
   }
   const found = await holdfast.explain(resource);
   const history = limit === 0 ? [] : await holdfast.audit.recent({ resource, limit });
   return { data: { resource, ...found, history }, text: (screen) => textOf(found, history, screen) };
 }
 
-function textOf({ status, line }: Explanation, history: readonly AuditEntry[], screen: Screen): string {
+function reasonText({ kind, owner, resource, own }: Explanation["line"][number]["waits_for"][number]): string {
+  if (kind === "waiter") return `${owner}, who is ahead in line`;
+  if (own === "instance") return `itself: the same process holds ${resource}`;
+  return own === "owner" ? `itself: the same owner holds ${resource}` : `${owner}, who holds ${resource}`;
+}
+
+function textOf({ status, line, circles }: Explanation, history: readonly AuditEntry[], screen: Screen): string {
   const parts = [statusText({ ...status, waiters: [] }, screen)];
   if (line.length > 0) {
     parts.push(
@@ -38,12 +48,13 @@ function textOf({ status, line }: Explanation, history: readonly AuditEntry[], s
       screen.paint("bold", "who waits for whom"),
     );
     for (const waiter of line) {
-      const reasons = waiter.waits_for.map(({ kind, owner, resource }) =>
-        kind === "holder" ? `${owner}, who holds ${resource}` : `${owner}, who is ahead in line`,
-      );
+      const reasons = waiter.waits_for.map(reasonText);
       parts.push(wrap(`${waiter.owner} waits for ${reasons.join("; ") || "its turn"}`, screen.width, 4, 2));
     }
   }
+  if (circles.length > 0)
+    parts.push("", screen.paint("bold", "circles: each waits for the next, the last for the first"));
+  for (const circle of circles) parts.push(wrap(circleText(circle), screen.width, 4, 2));
   if (history.length > 0) parts.push("", screen.paint("bold", "lately"), auditTable(history, screen, 2));
   return parts.join("\n");
 }

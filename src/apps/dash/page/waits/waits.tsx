@@ -24,6 +24,11 @@ function ForestList({ view }: { readonly view: WaitsView }) {
   const shown = useMemo(() => cutForest(forest, limit), [forest, limit]);
   return (
     <>
+      {view.circles.map((circle) => (
+        <p key={circle} role="alert">
+          <b>Circle:</b> {circle}
+        </p>
+      ))}
       <ul class="forest" aria-label="Holders, and below each of them who waits for it">
         {shown.roots.map((node) => (
           <HolderItem key={node.holder.lock_id} node={node} isRoot />

@@ -10,6 +10,13 @@ const APART_MS = 3;
 // mutant: looks-at-once: const AT_ONCE = 16; → const AT_ONCE = 16_000;
 const AT_ONCE = 16;
 
+/** Those timers of this process that keep it alive and are running. */
+const running = new Set<SharedTimer>();
+
+export function runningTimers(): number {
+  return running.size;
+}
+
 export interface Moment {
   /** Milliseconds from now; zero or less means that it has come. */
   leftMs(): number;
@@ -33,11 +40,15 @@ export class SharedTimer {
   watch(moment: Moment): void {
     this.#watched.add(moment);
     this.#ringIn(moment.leftMs());
-    if (this.#keepsAlive && this.#watched.size === 1) this.#timer?.ref();
+    if (!this.#keepsAlive || this.#watched.size > 1) return;
+    running.add(this);
+    this.#timer?.ref();
   }
 
   forget(moment: Moment): void {
-    if (this.#watched.delete(moment) && this.#watched.size === 0) this.#timer?.unref();
+    if (!this.#watched.delete(moment) || this.#watched.size > 0) return;
+    running.delete(this);
+    this.#timer?.unref();
   }
 
   /** As if all that is watched for had come. */
@@ -50,6 +61,7 @@ export class SharedTimer {
     clearTimeout(this.#timer);
     this.#ringsAt = Number.POSITIVE_INFINITY;
     this.#watched.clear();
+    running.delete(this);
   }
 
   #ringIn(leftMs: number): void {
@@ -78,5 +90,6 @@ export class SharedTimer {
   /** What one does may be a reason to forget another. */
   #tell(come: readonly Moment[]): void {
     for (const moment of come) if (this.#watched.delete(moment)) moment.onTime();
+    if (this.#watched.size === 0) running.delete(this);
   }
 }

@@ -2,6 +2,7 @@
  * Keeps what a Holdfast instance has to settle before it closes: requests under way, leases that it holds, and lost
  * leases whose grants may still be in the store.
  */
+import type { Grant } from "../../lock/grant.js";
 import type { Lease } from "./lease.js";
 import { type HeldInStore, StoreWatch } from "./store-watch.js";
 
@@ -12,17 +13,45 @@ export class Holdings {
   readonly #adrift = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #watch: StoreWatch;
+  #moves = 0;
 
   constructor(assertInPlace: () => void) {
     this.#watch = new StoreWatch(assertInPlace);
   }
 
+  /** How many requests are under way. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** Grows with each request, and with each lease that is used, held or let go. */
+  get moves(): number {
+    return this.#moves;
+  }
+
+  /** A lease is used. */
+  move(): void {
+    this.#moves += 1;
+  }
+
+  /** What is held, without detached grants: those outlive the process. */
+  grants(): readonly Grant[] {
+    return [...this.#held].flatMap((lease) => lease.held).filter((grant) => !grant.detached);
+  }
+
+  holds(lockId: string): boolean {
+    for (const { held } of this.#held) if (held.some((grant) => grant.lockId === lockId)) return true;
+    return false;
+  }
+
   hold(lease: Lease): void {
+    this.move();
     this.#held.add(lease);
     this.#watch.add(lease);
   }
 
   letGo(lease: Lease): void {
+    this.move();
     this.#held.delete(lease);
     this.#watch.delete(lease);
   }
@@ -48,6 +77,7 @@ export class Holdings {
   }
 
   begin(work: Promise<unknown>): void {
+    this.move();
     this.#underWay.add(work);
   }
 

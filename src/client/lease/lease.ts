@@ -376,6 +376,7 @@ export class Lease {
 
   /** Passes an answer of the store through, and takes a refusal that means loss for what it is, unless the caller threw it. */
   async #losing<T>(answer: Promise<T>, thrown: ReadonlySet<unknown> = NOTHING): Promise<T> {
+    this.#home.holdings.move();
     try {
       return await answer;
     } catch (error) {

@@ -11,6 +11,8 @@ import { heldBy, stillOnRecord } from "../lease/held-tokens.js";
 import { Lease } from "../lease/lease.js";
 import { type LeaseFamily, type LeaseHome, type Presenter, presentedBy } from "../lease/lease-context.js";
 import type { ParsedAcquire } from "../options.js";
+import { LongWait } from "./long-wait.js";
+import { ownHolder } from "./own-holder.js";
 import { untilGranted } from "./wait-in-queue.js";
 
 const NOTHING: readonly Presented[] = [];
@@ -93,6 +95,8 @@ export async function takeLocks(
           return store.locks.acquire(request(waiting));
         },
         look,
+        lasting: (ticketId) => new LongWait(home, parsed, ticketId),
+        ownHolder: (contention) => ownHolder(home, contention),
         leave,
       },
       store.wakeUps,

@@ -10,6 +10,7 @@ import type { Grant, Want } from "../../lock/grant.js";
 import { conflictNode } from "../../lock/marks.js";
 import { ticketStands } from "../../lock/profile.js";
 import type { LeaseHome } from "../lease/lease-context.js";
+import { ownHolder } from "./own-holder.js";
 import { refusal } from "./wait-in-queue.js";
 
 const LOOK_EVERY_MS = 100;
@@ -26,7 +27,10 @@ export async function untilFree(home: LeaseHome, want: Want, waitMs: number, ask
     if (found.holders.length > 0) found = await inTheWay(home, want);
     if (found.isFree) return;
     const leftMs = waitMs - (performance.now() - startedAt);
-    if (leftMs <= 0) throw refusal(waitMs, contentionReport(want.resource, found.holders, found.waiters, home.clock()));
+    if (leftMs <= 0) {
+      const contention = contentionReport(want.resource, found.holders, found.waiters, home.clock());
+      throw refusal(waitMs, contention, ownHolder(home, contention));
+    }
     await sleep(Math.min(leftMs, LOOK_EVERY_MS), signal);
   }
 }

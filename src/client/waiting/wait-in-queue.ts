@@ -12,6 +12,8 @@ import type { Contention } from "../../lock/contention.js";
 import type { Grant, Want } from "../../lock/grant.js";
 import { TICKET_LEASE_MS } from "../../lock/profile.js";
 import type { Answer, Store, Waiting } from "../../store/contract.js";
+import type { LongWait } from "./long-wait.js";
+import { type OwnHolder, ownText, withOwn } from "./own-holder.js";
 
 const POLL_NEXT_MS = 50;
 const ASK_AGAIN_MS = 200;
@@ -29,6 +31,10 @@ export interface Attempt {
   readonly ask: (waiting: Waiting) => Promise<Answer>;
   /** What the waiter was given without asking. */
   readonly look: () => Given | null;
+  /** Watches over the wait from the moment it stands in the queue. */
+  readonly lasting?: (ticketId: string) => LongWait;
+  /** The caller's own part in a refusal, by its report. */
+  readonly ownHolder?: (contention: Contention) => OwnHolder | null;
   /** Gives the place in line back; with a report the refusal goes on record. */
   readonly leave: (ticketId: string, report: Contention | null) => Promise<void>;
 }
@@ -48,7 +54,7 @@ export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], 
   stopIfAsked(attempt);
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return granted(first, 0);
-  if (first.kind === "conflict") throw conflict(first.contention);
+  if (first.kind === "conflict") throw conflict(first.contention, attempt.ownHolder?.(first.contention));
   return await standInLine(attempt, first, wakeUps, nonce);
 }
 
@@ -72,6 +78,7 @@ async function standInLine(
   const startedAt = performance.now();
   const alarm = new Alarm(attempt);
   const listening = wakeUps.listen(nonce, ticketId, alarm.ring);
+  const lasting = attempt.lasting?.(ticketId);
   let inLine = true;
   let report: Contention | null = null;
   try {
@@ -88,9 +95,15 @@ async function standInLine(
       }
       if (answer.kind === "conflict") {
         report = answer.contention;
-        throw timeout(attempt.waitMs, answer.contention);
+        throw timeout(attempt.waitMs, answer.contention, attempt.ownHolder?.(answer.contention));
       }
-      await alarm.rungWithin(Math.min(Math.max(0, attempt.waitMs - waitedMs), pollMs(answer.ahead)));
+      const deadlock = lasting === undefined ? null : await lasting.look(waitedMs);
+      if (deadlock !== null) {
+        report = deadlock.details.contention as Contention;
+        throw deadlock;
+      }
+      const leftMs = Math.max(0, attempt.waitMs - waitedMs);
+      await alarm.rungWithin(Math.min(leftMs, pollMs(answer.ahead), lasting?.leftMs(waitedMs) ?? leftMs));
     }
   } finally {
     listening[Symbol.dispose]();
@@ -224,20 +237,22 @@ function inTheWay({ owner, holder, lease_remaining_s, queue_length }: Contention
 }
 
 /** The error of a request that waited this long, or did not want to. */
-export function refusal(waitMs: number, contention: Contention): HoldfastError {
-  return waitMs <= 0 ? conflict(contention) : timeout(waitMs, contention);
+export function refusal(waitMs: number, contention: Contention, own: OwnHolder | null = null): HoldfastError {
+  return waitMs <= 0 ? conflict(contention, own) : timeout(waitMs, contention, own);
 }
 
-function conflict(contention: Contention): HoldfastError {
-  return new HoldfastError("E_LOCK_CONFLICT", `${contention.resource} is not free: ${inTheWay(contention)}`, {
-    details: { contention },
-  });
+function conflict(contention: Contention, own: OwnHolder | null = null): HoldfastError {
+  return new HoldfastError(
+    "E_LOCK_CONFLICT",
+    `${contention.resource} is not free: ${inTheWay(contention)}${ownText(own)}`,
+    withOwn("E_LOCK_CONFLICT", own, { contention }),
+  );
 }
 
-function timeout(waitMs: number, contention: Contention): HoldfastError {
+function timeout(waitMs: number, contention: Contention, own: OwnHolder | null = null): HoldfastError {
   return new HoldfastError(
     "E_LOCK_TIMEOUT",
-    `${contention.resource} was not free within ${showDuration(waitMs)}: ${inTheWay(contention)}`,
-    { details: { contention, waited_ms: waitMs } },
+    `${contention.resource} was not free within ${showDuration(waitMs)}: ${inTheWay(contention)}${ownText(own)}`,
+    withOwn("E_LOCK_TIMEOUT", own, { contention, waited_ms: waitMs }),
   );
 }

@@ -37,8 +37,8 @@ export interface Explanation {
   readonly status: LockStatus;
   readonly holders: readonly ExplainedHolder[];
   readonly line: readonly ExplainedWaiter[];
-  /** The circles that a waiter in this queue leads to. */
-  readonly circles: readonly WaitCircle[];
+  /** The circles that a waiter in this queue leads to. Absent when there is none. */
+  readonly circles?: readonly WaitCircle[];
 }
 
 /** Who waits for whom in a whole store. */
@@ -50,7 +50,8 @@ export interface Waits {
    * the `position` there. Of those ahead in line only the nearest are named.
    */
   readonly waiters: readonly ExplainedWaiter[];
-  readonly circles: readonly WaitCircle[];
+  /** Absent when there is none. */
+  readonly circles?: readonly WaitCircle[];
 }
 
 /** So many places a store tells at most. */
@@ -65,7 +66,7 @@ const NAMED_AHEAD = 8;
 
 export async function explain(home: LeaseHome, resource: Key): Promise<Explanation> {
   const { standing, ...found } = await explainNear(home, resource);
-  return { ...found, circles: await circlesFrom(home.store.reader, home.clock, standing) };
+  return { ...found, ...named(await circlesFrom(home.store.reader, home.clock, standing)) };
 }
 
 /** Everything but the circles, from the grants and waiters around the key alone: its cost does not grow with other waiters. */
@@ -91,6 +92,10 @@ export async function explainNear(
   };
 }
 
+function named(circles: readonly WaitCircle[]): { readonly circles?: readonly WaitCircle[] } {
+  return circles.length === 0 ? {} : { circles };
+}
+
 export async function waits({ store, clock }: LeaseHome, limit: number): Promise<Waits> {
   const standing = await whoStands(store.reader, clock, limit);
   const grants = await grantsSeenFrom(store.reader, lookoutsOn(wantedBy(standing)));
@@ -108,7 +113,7 @@ export async function waits({ store, clock }: LeaseHome, limit: number): Promise
   });
   const awaited = new Set(waiters.flatMap(({ waits_for }) => waits_for.map(({ id }) => id)));
   const holders = grants.filter(({ lockId }) => awaited.has(lockId));
-  return { holders: holders.map((grant) => toHeld(grant, now)), waiters, circles: circlesOf(standing, nearOf) };
+  return { holders: holders.map((grant) => toHeld(grant, now)), waiters, ...named(circlesOf(standing, nearOf)) };
 }
 
 export async function inLine({ store, clock }: LeaseHome, limit: number): Promise<readonly WaiterRecord[]> {

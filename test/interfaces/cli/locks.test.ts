@@ -147,7 +147,7 @@ describe("CLI-2: shapes", () => {
       const seen = await scene.data(["explain", "why/here"]);
       return seen.line.length === 2 && seen;
     }, 240_000);
-    expect(keys(found)).toEqual(["resource", "status", "holders", "line", "circles", "history"]);
+    expect(keys(found)).toEqual(["resource", "status", "holders", "line", "history"]);
     expect(found.holders[0]).toMatchObject({ owner: "agent:holder", relation: "here", state: "held" });
     expect(found.holders[0].lease_remaining_s).toBeGreaterThan(0);
     const [one, two] = found.line;
@@ -177,7 +177,7 @@ describe("CLI-2: shapes", () => {
     ];
     const found = await vi.waitUntil(async () => {
       const seen = await scene.data(["explain", "ring/a"]);
-      return seen.circles.length > 0 && seen;
+      return seen.circles !== undefined && seen;
     }, 240_000);
     const members = found.circles[0].map((one: Json) => `${one.owner} ${one.holds.resource} ${one.waits_for}`);
     expect(members.sort()).toEqual(["agent:a ring/a other/b", "agent:b other/b ring/a"]);

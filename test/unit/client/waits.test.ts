@@ -139,7 +139,7 @@ describe("waits", () => {
     await pass(10);
     await queue("one", "b");
     await queue("self", "c");
-    const { circles } = await place.other.waits();
+    const { circles = [] } = await place.other.waits();
     const inWords = circles.map((circle) =>
       circle.map(({ owner, holds, waits_for }) => `${owner} ${holds.resource} ${waits_for}`),
     );

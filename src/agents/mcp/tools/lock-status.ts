@@ -24,7 +24,7 @@ export const lockStatus = defineTool({
       paths: path === undefined ? [] : [path],
     });
     if (wanted === undefined || other !== undefined) throw invalidArgument("key", "give a path or a key, not both");
-    const { status, holders: held, line, circles } = await run.holdfast.explain(wanted);
+    const { status, holders: held, line, circles = [] } = await run.holdfast.explain(wanted);
     const holders = held.map(seenGrant);
     const waiters = line.map(({ owner, position }) => ({ owner, position }));
     const lines = [

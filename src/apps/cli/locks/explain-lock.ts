@@ -22,7 +22,7 @@ export async function explainLock(
   if (holdfast === null) {
     const { data, text } = await lookAtLock(context);
     return {
-      data: { resource, status: data, holders: [], line: [], circles: [], history: [] },
+      data: { resource, status: data, holders: [], line: [], history: [] },
       ...(text ? { text } : {}),
     };
   }
@@ -37,7 +37,7 @@ function reasonText({ kind, owner, resource, own }: Explanation["line"][number][
   return own === "owner" ? `itself: the same owner holds ${resource}` : `${owner}, who holds ${resource}`;
 }
 
-function textOf({ status, line, circles }: Explanation, history: readonly AuditEntry[], screen: Screen): string {
+function textOf({ status, line, circles = [] }: Explanation, history: readonly AuditEntry[], screen: Screen): string {
   const parts = [statusText({ ...status, waiters: [] }, screen)];
   if (line.length > 0) {
     parts.push(

@@ -6,6 +6,6 @@ import type { WaitsView } from "../views.js";
 const MOST = 1_000;
 
 export async function waits({ holdfast }: Sources): Promise<Omit<WaitsView, "now">> {
-  const { holders, waiters, circles } = await holdfast.waits({ limit: MOST });
+  const { holders, waiters, circles = [] } = await holdfast.waits({ limit: MOST });
   return { holders, waiters, circles: circles.map(circleText), is_all: waiters.length < MOST };
 }

@@ -79,24 +79,6 @@ export function worktreeKeysBelow(root: string, path: string): readonly Key[] {
 }
 
 /**
- * Throws when a key that was typed is not the key of the file that it names: a file of an inner workspace or of a linked
- * worktree, or another spelling. A key that was cut, because the path is too long, is not looked at.
- */
-export function assertKeyOfFile(root: string, key: Key): void {
-  assertions.recall(`${root} ${key}`, () => {
-    const [tree, ...segments] = key.split("/");
-    if (segments.some((segment) => segment.includes("%~"))) return null;
-    const inMain = Buffer.from([root, ...segments.map(decodeSegment)].join(sep), "latin1");
-    // mutant: key-of-worktree-file: : fileOfKey(root, key)?.path → : undefined
-    const path = tree === PATH_TREE ? inMain : fileOfKey(root, key)?.path;
-    if (path === undefined) return null;
-    const own = pathKey(root, path);
-    if (own !== key) throw invalidArgument("key", `${key} is not the key of ${path}: that is ${own}`, `Use ${own}.`);
-    return null;
-  });
-}
-
-/**
  * Returns the tree of a file key whose linked worktree is gone: git has forgotten it, or its folder is not there. Null where
  * it is there, and where that cannot be told: for a worktree in a worktree, and for files of another workspace.
  */
@@ -117,8 +99,6 @@ export function goneWorktreeOf(root: string, key: string): string | null {
 
 /** A further workspace of the store is named by its id, which no repository here knows. */
 const WORKSPACE_ID = /^[0-9a-f]{10}$/;
-
-const assertions = createShortMemory<null>();
 
 /** A file that a key names, and the folder up to which its tree reaches: the root, or the top of a linked worktree. */
 export interface NamedFile {
@@ -231,7 +211,7 @@ function encodeSegment(name: string): string {
   return `${kept}%~${createHash("sha256").update(encoded).digest("hex").slice(0, HASH_DIGITS)}`;
 }
 
-function decodeSegment(segment: string): string {
+export function decodeSegment(segment: string): string {
   return segment.replace(/%([0-9A-F]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 

@@ -6,10 +6,12 @@
 import { readdirSync, type Stats, statSync } from "node:fs";
 import { ioError } from "../base/errors.js";
 
+const QUIET = { throwIfNoEntry: false } as const;
+
 /** Returns the facts of what the path leads to, or null where there is nothing. `E_IO` */
 export function lookUp(path: string): Stats | null {
   try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null;
+    return statSync(path, QUIET) ?? null;
   } catch (error) {
     // mutant: permission-is-absence: if (isAbsence(error)) → if (isAbsence(error) || path !== "")
     if (isAbsence(error)) return null;

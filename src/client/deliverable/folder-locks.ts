@@ -4,16 +4,18 @@
  * program that locks the folder asks the store first and writes `_LOCK.json` then, so one of two that come at once sees
  * the other.
  *
- * The look costs a call of the system for each folder, and remembers nothing: a lock that was made just now counts.
+ * The look costs a call of the system for each folder, and one for the file. It remembers for a second where the folders
+ * are, and nothing of what is in them: a lock that was made just now counts.
  *
  * Not promised: a `_LOCK.json` below a folder that is locked, written by a program that asks no store.
  */
-import { basename, dirname, join } from "node:path";
-import type { Key } from "../../lock/key.js";
+import { basename, dirname, join, sep } from "node:path";
+import { type Key, parseKey } from "../../lock/key.js";
 import { createSystemClock } from "../../platform/clock.js";
-import { lookUp } from "../../platform/look-up.js";
+import { kindAt, lookUp } from "../../platform/look-up.js";
 import { fileOfKey } from "../path-key.js";
 import { isOfRun } from "../workspace/run-name.js";
+import { createShortMemory } from "../workspace/short-memory.js";
 import { readContent } from "./content.js";
 import { mayRecover } from "./liveness.js";
 import { identityOf, LOCK_FILE, type Places, placesIn } from "./paths.js";
@@ -24,13 +26,49 @@ import { corrupt, inTheWay } from "./refusals.js";
  * `E_STORE_CORRUPT` when it cannot be told, `E_FORMAT_UNSUPPORTED`, `E_IO`. A lock that may be taken over is not held.
  */
 export function assertFoldersFree(root: string, key: Key, owner: string): void {
-  const file = fileOfKey(root, key);
-  if (file === null) return;
-  for (let at = file.path; ; at = dirname(at)) {
-    // mutant: folder-lock-look: if (lookUp(join(at, LOCK_FILE)) !== null) → if (lookUp(join(at, LOCK_FILE)) === undefined)
-    if (lookUp(join(at, LOCK_FILE)) !== null) assertFree(placesIn(at), owner);
-    if (at === file.top || dirname(at) === at) return;
+  const at = key.lastIndexOf("/");
+  const name = key.slice(at + 1);
+  const above = at === -1 || name.includes("%") ? undefined : recentFolders(root, key.slice(0, at));
+  const file = above?.[0] === undefined ? undefined : `${above[0].folder}${sep}${name}`;
+  if (above === undefined || file === undefined) {
+    for (const each of foldersFrom(root, key)) assertFolderFree(each, owner);
+    return;
   }
+  // A lookup below what is no folder is an error of the system, which costs more than to look at the file first.
+  // mutant: folder-lock-new: if (kindAt(file) === "folder") → if (kindAt(file) === null)
+  if (kindAt(file) === "folder") assertFolderFree(folderAt(file), owner);
+  for (const each of above) assertFolderFree(each, owner);
+}
+
+interface Folder {
+  readonly folder: string;
+  readonly lock: string;
+}
+
+const memory = createShortMemory<readonly Folder[]>();
+
+function recentFolders(root: string, key: string): readonly Folder[] {
+  return memory.recall(`${root} ${key}`, () => foldersFrom(root, parseKey(key)));
+}
+
+/** Returns what a key names and the folders around it, up to the top of its tree; none for a key that names no file. */
+function foldersFrom(root: string, key: Key): readonly Folder[] {
+  const file = fileOfKey(root, key);
+  if (file === null) return [];
+  const found: Folder[] = [];
+  for (let at = file.path; ; at = dirname(at)) {
+    found.push(folderAt(at));
+    if (at === file.top || dirname(at) === at) return found;
+  }
+}
+
+function folderAt(folder: string): Folder {
+  return { folder, lock: join(folder, LOCK_FILE) };
+}
+
+function assertFolderFree({ folder, lock }: Folder, owner: string): void {
+  // mutant: folder-lock-look: if (lookUp(lock) !== null) → if (lookUp(lock) === undefined)
+  if (lookUp(lock) !== null) assertFree(placesIn(folder), owner);
 }
 
 function assertFree(places: Places, owner: string): void {

@@ -138,7 +138,7 @@ function filesOf(root: string, { id, store }: WorkspaceRecord): Files {
 
 /** A sandbox may let a process write its worktree only, and the store lies in the main one. */
 function outOfReach(error: unknown, { worktree }: FoundWorkspace, root: string): unknown {
-  // mutant: sandbox-of-worktree: worktree === null || → worktree !== undefined ||
+  // mutant: sandbox-of-worktree: worktree === null || → worktree?.top !== "" ||
   if (worktree === null || !isHoldfastError(error, "E_IO")) return error;
   if (!["EROFS", "EACCES", "EPERM"].includes(String(error.details.errno))) return error;
   const folder = join(root, HOME);

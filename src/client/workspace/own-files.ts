@@ -5,7 +5,8 @@
 import { HoldfastError } from "../../base/errors.js";
 import type { Key } from "../../lock/key.js";
 import { DELIVERABLE, isFileKey, WORKTREE } from "../../lock/reserved-kinds.js";
-import { assertKeyOfFile, ofOtherWorkspace, pathKeyInside, workspaceOfFile } from "../path-key.js";
+import { ofOtherWorkspace, pathKeyInside, workspaceOfFile } from "../path-key.js";
+import { assertKeyOfFile } from "../typed-key.js";
 import type { Files } from "./open-store.js";
 import { recentRecord } from "./workspace-record.js";
 

@@ -139,7 +139,7 @@ function mainOf(commonDir: string, worktree: string): string {
   if (setting("bare") === "true") return realFolder(commonDir);
   // mutant: main-behind-link: return realFolder(dirname(commonDir)); → return dirname(commonDir);
   if (basename(commonDir) === ".git") return realFolder(dirname(commonDir));
-  // mutant: separate-git-dir: throw outOfReach( → if (worktree !== "") return worktree; throw outOfReach(
+  // mutant: separate-git-dir: throw outOfReach( → if (worktree !== "") return dirname(commonDir); throw outOfReach(
   throw outOfReach(
     worktree,
     `belongs to the separate git directory ${commonDir}, which does not say where its main worktree is`,

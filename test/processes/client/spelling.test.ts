@@ -10,7 +10,7 @@ import { openWorktrees } from "../../../src/features/worktree/open-worktrees.js"
 import { realTextPath } from "../../../src/files/real-path.js";
 import { FOLDING, openFoldingDisk } from "../../fixtures/folding-disk.fixture.js";
 
-// kills: path-folds (NTFS), path-on-disk (NTFS)
+// kills: path-folds (NTFS), path-on-disk (NTFS), typed-folding (NTFS)
 describe.each(FOLDING.map((disk) => [`${disk.kind} (${disk.need})`, disk] as const))("on %s", (_, disk) => {
   it.skipIf(!disk.isThere())(
     "a file has one key however it is spelled, before and after it is made (needs such a disk)",
@@ -44,6 +44,23 @@ describe.each(FOLDING.map((disk) => [`${disk.kind} (${disk.need})`, disk] as con
       expect(pathKey(other, join(inner, "B"))).toBe("path/b");
       renameSync(inner, join(opened.dir, "Moved"));
       expect(pathKey(join(opened.dir, "moved"), "A")).toBe("path/a");
+    },
+  );
+
+  it.skipIf(!disk.isThere())(
+    "a key that was typed in capitals is refused, also beside one that was right (needs such a disk)",
+    async () => {
+      using opened = openFoldingDisk(disk);
+      const root = opened.dir;
+      writeFileSync(join(root, "a.txt"), "");
+      await using holdfast = await openHoldfast({ root, owner: "agent:one" });
+      const right = await holdfast.acquire("path/a.txt", { wait: 0 });
+      for (const key of ["path/A.txt", "path/New.txt"])
+        await expect(holdfast.acquire(key, { wait: 0 })).rejects.toMatchObject({
+          code: "E_INVALID_ARGUMENT",
+          next: [`Use ${key.toLowerCase()}.`],
+        });
+      await right.release();
     },
   );
 

@@ -204,6 +204,24 @@ describe("a `_LOCK.json` of another program that holds a folder", () => {
     await release(`${thing.key}/a.txt`, "holder");
   });
 
+  // kills: folder-lock-new
+  it("refuses the files in it, and the folder, as soon as it is there, also to a program that locked them just now", async () => {
+    const thing = await world.thing(world.root);
+    mkdirSync(join(thing.folder, "deep"));
+    for (const [folder, key] of [
+      [thing.folder, `${thing.key}/deep/a.txt`],
+      [join(thing.folder, "deep"), `${thing.key}/deep`],
+    ] as const) {
+      await world.reference.must("acquire", { key });
+      await world.reference.must("release");
+      write(folder, record("agent:holder"));
+      expect(await world.reference.call("acquire", { key })).toMatchObject({ error: { code: "E_LOCK_CONFLICT" } });
+      rmSync(join(folder, "_LOCK.json"));
+      await world.reference.must("acquire", { key });
+      await world.reference.must("release");
+    }
+  });
+
   // kills: hook-folder-lock
   it("refuses a hook a file that its run holds already", async () => {
     const thing = await world.thing(world.root);

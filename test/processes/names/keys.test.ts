@@ -36,6 +36,48 @@ describe("a key that was typed", () => {
     await expect(holdfast.acquire("path/trees/feat/src/a.txt")).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
     await (await holdfast.acquire("path@feat/src/a.txt", { wait: 0 })).release();
   });
+
+  // kills: typed-link
+  it("is refused where it names a link, an inner workspace or a worktree in a folder whose files were locked just now", async () => {
+    const root = newFolder();
+    git(root, "init", "-q");
+    git(root, "commit", "-q", "--allow-empty", "-m", "first");
+    mkdirSync(join(root, "src"));
+    await using holdfast = await openHoldfast({ root, owner: "agent:one" });
+    const refused = (key: string) =>
+      holdfast.acquire(key, { wait: 0 }).then(
+        () => "granted",
+        ({ code }) => code,
+      );
+    await (await holdfast.acquire("path/src/a.txt", { wait: 0 })).release();
+    symlinkSync("a.txt", join(root, "src", "to-absent"));
+    writeFileSync(join(root, "src", "b.txt"), "");
+    symlinkSync("b.txt", join(root, "src", "to-file"));
+    git(root, "worktree", "add", "-q", join(root, "src", "feat"));
+    mkdirSync(join(root, "src", "inner"));
+    writeFileSync(join(root, "src", "inner", "holdfast.config.json"), "{}");
+    expect(await refused("path/src/to-absent")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/to-file")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/feat")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/inner")).toBe("E_CONFIG");
+    expect(await refused("path/src/b%2Etxt")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/%2E%2E")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/..%2Fb.txt")).toBe("E_INVALID_ARGUMENT");
+    expect(await refused("path/src/b.txt/c")).toBe("granted");
+    expect(await refused("path/src/b.txt")).toBe("E_LOCK_CONFLICT");
+  });
+
+  it("of files in one folder is refused to all but one holder of each", async () => {
+    const root = newFolder();
+    mkdirSync(join(root, "a", "b"), { recursive: true });
+    await using one = await openHoldfast({ root, owner: "agent:one" });
+    await using two = await openHoldfast({ root, owner: "agent:two" });
+    for (const name of ["x", "y", "x"]) {
+      const lease = await one.acquire(`path/a/b/${name}`, { wait: 0 });
+      await expect(two.acquire(`path/a/b/${name}`, { wait: 0 })).rejects.toMatchObject({ code: "E_LOCK_CONFLICT" });
+      await lease.release();
+    }
+  });
 });
 
 describe("a job", () => {

@@ -94,7 +94,7 @@ describe("a workspace that is made in passing", () => {
     expect(folder.record(inner).made).toBe("nested");
   });
 
-  // kills: made-by-configuration
+  // kills: made-by-configuration, config-marks
   it("where a configuration is, is meant to be one, also inside another one", CONCURRENTLY, async () => {
     using folder = new Folder();
     await folder.command(["init"]);

@@ -15,6 +15,8 @@ interface Setup {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly options?: { readonly root?: string };
+  /** The store that the place names. */
+  readonly store?: string;
 }
 
 const PLACES: readonly (readonly [string, (folder: Folder) => Setup])[] = [
@@ -22,7 +24,7 @@ const PLACES: readonly (readonly [string, (folder: Folder) => Setup])[] = [
     "with another store in the configuration",
     (folder) => {
       folder.write("w/holdfast.config.json", { store: "file:locks" });
-      return { root: folder.at("w") };
+      return { root: folder.at("w"), store: `file:${folder.at("w", "locks")}` };
     },
   ],
   [
@@ -30,6 +32,7 @@ const PLACES: readonly (readonly [string, (folder: Folder) => Setup])[] = [
     (folder) => ({
       root: folder.make("w"),
       env: { HOLDFAST_STORE: `file:${folder.at("elsewhere")}` },
+      store: `file:${folder.at("elsewhere")}`,
     }),
   ],
   ["in a subfolder", (folder) => ({ root: folder.make("w"), cwd: folder.make("w", "a", "b") })],
@@ -106,14 +109,15 @@ const PLACES: readonly (readonly [string, (folder: Folder) => Setup])[] = [
 
 describe("a program and a command", () => {
   // kills: main-worktree-config (submodule that is checked out in part), main-behind-link (knows by a link)
-  // kills: store-from-environment (HOLDFAST_STORE), store-from-config (configuration), config-marks (that is a link)
-  // kills: search-upwards (subfolder), search-worktree (nested worktree)
+  // kills: store-from-environment (HOLDFAST_STORE), store-from-config (another store in the configuration)
+  // kills: search-upwards (subfolder), search-worktree (knows by a link)
   it.each(PLACES)("exclude each other %s", CONCURRENTLY, async (_, setUp) => {
     using folder = new Folder();
-    const { root, cwd = root, env = {}, options = {} } = setUp(folder);
+    const { root, cwd = root, env = {}, options = {}, store } = setUp(folder);
     const named = options.root === undefined ? [] : ["--root", options.root];
     const made = await folder.command(["init"], { cwd: root, env });
     expect(made.data).toMatchObject({ root });
+    if (store !== undefined) expect(made.data.store).toBe(store);
     expect((await folder.command(["lock", "acquire", "deploy"], { cwd: root, env })).exit).toBe(0);
     const program = await folder.library(options, "deploy,free", { cwd, env });
     expect(program).toMatchObject({ store: made.data.store, outcome: { deploy: "refused", free: "granted" } });

@@ -1,54 +1,13 @@
-/** The first openers of a workspace, killed at each step and racing one another: one store is recorded, and all mean it. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** The first openers of a workspace, killed at every third step and racing one another: one store is recorded, and all mean it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { Opener, testKilledOpeners } from "../../fixtures/client/first-openers.fixture.js";
 import { Folder } from "../../fixtures/client/folder.fixture.js";
-import { ended, linesOf } from "../../fixtures/command.fixture.js";
 
-const OPENER = fileURLToPath(new URL("../../fixtures/client/first-opener.fixture.mjs", import.meta.url));
-const OPENERS = fileURLToPath(new URL("../../fixtures/client/openers.fixture.mjs", import.meta.url));
 const ROUNDS = 10;
 
-class Opener {
-  readonly child: ChildProcess = spawn(process.execPath, [OPENERS], { stdio: ["pipe", "pipe", "ignore"] });
-  readonly #lines = linesOf(this.child);
-
-  async open(root: string, store?: string): Promise<Readonly<Record<string, unknown>>> {
-    this.child.stdin?.write(`${JSON.stringify({ root, store })}\n`);
-    return JSON.parse((await this.#lines.next()).value ?? "{}");
-  }
-
-  [Symbol.dispose](): void {
-    this.child.kill("SIGKILL");
-  }
-}
-
-describe.each(["sqlite", "file"])("the first opener of a %s store", (kind) => {
-  const config = kind === "file" ? { store: "file:locks" } : undefined;
-
-  it("killed before any step leaves a workspace that opens", async () => {
-    using folder = new Folder();
-    using next = new Opener();
-    for (let at = 1; ; at += 1) {
-      const root = folder.repository(`r${at}`);
-      if (config !== undefined) folder.write(`r${at}/holdfast.config.json`, config);
-      const first = spawn(process.execPath, [OPENER, root, String(at), "before"], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      const { stdout } = await ended(first);
-      const url = kind === "file" ? `file:${join(root, "locks")}` : `sqlite:${join(root, ".holdfast", "holdfast.db")}`;
-      expect(await next.open(root)).toEqual({ store: url, granted: true });
-      expect(folder.record(root).store).toMatchObject({ id: expect.stringMatching(/./), first: true });
-      expect(await next.open(root)).toEqual({ store: url, granted: false });
-      if (stdout !== "") {
-        expect(at).toBeGreaterThan(5);
-        break;
-      }
-    }
-  });
-});
+describe.each(["sqlite", "file"] as const)("the first opener of a %s store", (kind) => testKilledOpeners(kind, 3));
 
 // kills: first-record-wins
 it("of two first openers with different stores one wins, and the other is refused by name", async () => {

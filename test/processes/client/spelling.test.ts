@@ -51,7 +51,7 @@ describe.each(FOLDING.map((disk) => [`${disk.kind} (${disk.need})`, disk] as con
     "a key that was typed in capitals is refused, also beside one that was right (needs such a disk)",
     async () => {
       using opened = openFoldingDisk(disk);
-      const root = opened.dir;
+      const root = realTextPath(opened.dir);
       writeFileSync(join(root, "a.txt"), "");
       await using holdfast = await openHoldfast({ root, owner: "agent:one" });
       const right = await holdfast.acquire("path/a.txt", { wait: 0 });

@@ -54,6 +54,13 @@ export interface FoundLock {
   readonly resources: readonly string[];
 }
 
+/**
+ * Returns what a record keeps of its lease token. The store knows grants of the same token by another hash: on a server that
+ * one is accepted from a caller, and every user of the folder may read this file.
+ */
+// mutant: deliverable-own-hash: `_LOCK.json\n${token}` → token
+export const recordHashOf = (token: string): string => hash("sha256", `_LOCK.json\n${token}`, "base64url");
+
 export function publicPart({ store: _, ...record }: StoredRecord): DeliverableRecord {
   return record;
 }

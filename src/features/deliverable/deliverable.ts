@@ -19,11 +19,12 @@ import {
   type DeliverableRecord,
   type FoundLock,
   publicPart,
+  recordHashOf,
   type StoredRecord,
 } from "../../client/deliverable/record.js";
 import { corrupt, inTheWay } from "../../client/deliverable/refusals.js";
 import { parseOwner } from "../../client/options.js";
-import { hashLeaseToken, newLeaseToken } from "../../lock/lease-token.js";
+import { newLeaseToken } from "../../lock/lease-token.js";
 import { isExpired } from "../../lock/profile.js";
 import { isoTime } from "../../lock/time.js";
 import { type Clock, createSystemClock } from "../../platform/clock.js";
@@ -294,7 +295,7 @@ export class Deliverable {
     if (content.kind === "corrupt") throw corrupt(this.#places, content.why);
     const { record, grant } = content.lock;
     const shown = token ?? (record.holder === this.holder ? keptToken(this.#places, record.lock_id) : null);
-    if (shown !== null && grant.tokenHash === hashLeaseToken(shown))
+    if (shown !== null && grant.tokenHash === recordHashOf(shown))
       return { ...content.lock, inStore: { token: shown, resources: content.lock.resources } };
     throw notHeld(this.folder, `${record.holder} holds it (${grant.holderId})`);
   }

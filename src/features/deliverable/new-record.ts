@@ -2,9 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { invalidArgument } from "../../base/errors.js";
-import { SCHEMA_VERSION, type StoredRecord } from "../../client/deliverable/record.js";
+import { recordHashOf, SCHEMA_VERSION, type StoredRecord } from "../../client/deliverable/record.js";
 import type { Proof } from "../../lock/grant.js";
-import { hashLeaseToken } from "../../lock/lease-token.js";
 import { isoTime } from "../../lock/time.js";
 import type { ProofOfLife } from "../../platform/liveness/proof-of-life.js";
 import { holderIdOf, pidNamespace, startTimeOf, thisMachine } from "../../platform/machine.js";
@@ -54,7 +53,7 @@ export function newRecord(room: Room, wanted: NewLock): StoredRecord {
     start_time: bound === null ? startTimeOf(process.pid) : bound.startTime,
     nonce: wanted.nonce,
     store: {
-      token_hash: hashLeaseToken(wanted.token),
+      token_hash: recordHashOf(wanted.token),
       holder_id: holderIdOf(bound?.pid ?? process.pid),
       proof: proofOf(wanted),
       machine_id: room.now.machineId,

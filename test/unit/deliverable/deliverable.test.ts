@@ -16,6 +16,7 @@ import { describe, expect, it } from "vitest";
 import { isHoldfastError } from "../../../src/base/errors.js";
 import { openGuard } from "../../../src/files/guard.js";
 import type { Contention } from "../../../src/lock/contention.js";
+import { hashLeaseToken } from "../../../src/lock/lease-token.js";
 import {
   deliverable,
   isLocked,
@@ -55,6 +56,14 @@ describe("a deliverable folder", () => {
     expect(readFileSync(join(folder, "_LOCK.json"), "utf8")).not.toContain(lock.token);
     await lock.unlock();
     expect(isLocked(folder)).toBe(false);
+  });
+
+  // kills: deliverable-own-hash
+  it("shows in _LOCK.json another hash of the lease token than the one that stores keep", async () => {
+    const folder = newFolder();
+    const lock = await deliverable(folder).lock();
+    expect(readFileSync(join(folder, "_LOCK.json"), "utf8")).not.toContain(hashLeaseToken(lock.token));
+    await deliverable(folder).unlock({ token: lock.token });
   });
 
   it("DELIV-1 DELIV-4: nothing outside the folder is written, nothing else inside it is touched", async () => {

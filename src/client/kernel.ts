@@ -38,6 +38,7 @@ export type {
   Answer,
   ForeignRows,
   GrantRef,
+  JobLocks,
   ManifestDraft,
   ManifestPage,
   Manifests,

@@ -19,6 +19,7 @@ import type { Manifests } from "./manifest-contract.js";
 export type {
   Ask,
   ForeignRows,
+  JobLocks,
   Script,
   ScriptEntry,
   Scripts,

@@ -61,9 +61,9 @@ export type Ask =
   /** A number higher than all before it in the tree. */
   | { readonly ask: "fence"; readonly tree: Key }
   | { readonly ask: "acquire"; readonly request: AcquireRequest }
-  | { readonly ask: "renew" | "check"; readonly grants: readonly GrantRef[] }
-  /** Ends those that are still there, and says nothing of the others. A server refuses while one of them is being committed under. */
-  | { readonly ask: "release"; readonly grants: readonly GrantRef[]; readonly party: Party }
+  | { readonly ask: "renew" | "check"; readonly locks: JobLocks }
+  /** Ends those that are still there, and ignores the others. A server refuses while one of them is being committed under. */
+  | { readonly ask: "release"; readonly locks: JobLocks; readonly party: Party }
   /** Gives a place in line back. */
   | { readonly ask: "leave"; readonly ticketId: string; readonly wants: readonly Want[]; readonly party: Party }
   /** Whoever listens is woken once the step is committed. */
@@ -73,6 +73,15 @@ export type Ask =
   | { readonly ask: "express"; readonly name: string; readonly values: Readonly<Record<string, unknown>> }
   /** Statements of the caller's own, in the same step. */
   | { readonly ask: "caller"; readonly body: (sql: Sql) => unknown };
+
+/**
+ * The locks of a job's run, by their ids and the owner `job:ID`. Slots keep no token and no hash of one: every worker may
+ * read them, and ends a run whose worker is gone.
+ */
+export interface JobLocks {
+  readonly job: number;
+  readonly grants: readonly Pick<GrantRef, "resource" | "lockId">[];
+}
 
 export interface ScriptEntry {
   readonly event: AuditEvent;

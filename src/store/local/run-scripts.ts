@@ -12,7 +12,17 @@ import type { Grant, Ticket } from "../../lock/grant.js";
 import { epochTimeOf } from "../../lock/job-time.js";
 import { type Key, treesOf } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
-import type { AcquireRequest, Answer, Ask, GrantRef, Party, Script, ScriptEntry, Scripts } from "../contract.js";
+import type {
+  AcquireRequest,
+  Answer,
+  Ask,
+  GrantRef,
+  JobLocks,
+  Party,
+  Script,
+  ScriptEntry,
+  Scripts,
+} from "../contract.js";
 import type { Ledger, Outcome, ScriptStep } from "../ledger.js";
 import { acquire } from "../operations/acquire.js";
 import type { OperationContext } from "../operations/context.js";
@@ -91,15 +101,15 @@ class Answers {
       case "acquire":
         return this.#done(refusable(() => this.#acquire(ask.request)));
       case "renew":
-        return this.#done(refusable(() => renew(this.#view(ask.grants), ask.grants, null)));
+        return this.#done(refusable(() => renew(this.#view(ask.locks.grants), this.#refsOf(ask.locks), null)));
       case "check":
         return refusable(() => {
-          for (const grant of ask.grants) requireOwn(this.#view(ask.grants), grant);
+          for (const ref of this.#refsOf(ask.locks)) requireOwn(this.#view([ref]), ref);
         });
       case "leave":
         return this.#done(leave(this.#view(ask.wants), ask.ticketId, ask.wants, ask.party, null, this.#context));
       case "release":
-        return this.#release(ask.grants, ask.party);
+        return this.#release(this.#refsOf(ask.locks), ask.party);
       case "audit":
         return this.#step.apply({ audit: [draftOf(ask.entry, this.#step)] });
       case "wake":
@@ -122,6 +132,14 @@ class Answers {
     const after = settleBefore(view, changes, keys, request.party, this.#context.witness);
     this.settled.push(...after.settled);
     return { result, changes: after.changes };
+  }
+
+  /** A lock of the job that is not there any more keeps an empty hash, which fits no grant. */
+  #refsOf({ job, grants }: JobLocks): GrantRef[] {
+    return grants.map((lock) => {
+      const grant = this.#view([lock]).find(lock.resource, lock.lockId);
+      return { ...lock, tokenHash: grant?.owner === `job:${job}` ? grant.tokenHash : "" };
+    });
   }
 
   /** Those that are still there, with whatever nests in them, however deep. */

@@ -6,6 +6,7 @@ import type { Clock } from "../../platform/clock.js";
 import type { AuditVerdict, Reader } from "../contract.js";
 import { call } from "./connection/call.js";
 import type { Connection } from "./connection/connection.js";
+import { digestOf } from "./locks/token-digest.js";
 import { readGrants, readTickets, type TellsTime, type ToldGrant, type ToldTicket } from "./records.js";
 
 interface ToldInspection extends TellsTime {
@@ -21,10 +22,12 @@ export function createReader(connection: Connection, store: string, settings: Se
   return {
     life: () => "unknown",
     async inspect(resource, known = []) {
-      const told = await connection.ask<ToldInspection>(() => call("inspect", { key: resource, tokens: known, store }));
+      const told = await connection.ask<ToldInspection>(() =>
+        call("inspect", { key: resource, tokens: known.map(digestOf), store }),
+      );
       return {
         resource,
-        grants: readGrants(told, clock),
+        grants: readGrants(told, clock, known),
         waiters: readTickets(told, clock),
         unreadable: told.unreadable.map((key) =>
           told.newer.includes(key)
@@ -42,12 +45,12 @@ export function createReader(connection: Connection, store: string, settings: Se
           after_resource: after?.resource ?? null,
           after_lock_id: after?.lockId ?? null,
           page: limit,
-          tokens: known,
+          tokens: known.map(digestOf),
           store,
           ...(stem === null ? {} : { stem }),
         }),
       );
-      return readGrants(told, clock);
+      return readGrants(told, clock, known);
     },
     async waiting(limit) {
       const told = await connection.ask<TellsTime & { readonly waiters: readonly ToldTicket[] }>(() =>

@@ -9,6 +9,7 @@ import type { Key } from "../../lock/key.js";
 import type { Mode } from "../../lock/mode.js";
 import type { Instant } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
+import { bySeal } from "./locks/token-digest.js";
 import type { ToldManifest } from "./publish/manifest-records.js";
 
 export interface TellsTime {
@@ -80,8 +81,14 @@ function createTranslation({ now }: TellsTime, clock: Clock): (serverMs: number)
   });
 }
 
-export function readGrants(answer: TellsTime & { readonly grants: readonly ToldGrant[] }, clock: Clock): Grant[] {
+/** `known`: the hashes that the call sent; a grant under another token gets an empty one. */
+export function readGrants(
+  answer: TellsTime & { readonly grants: readonly ToldGrant[] },
+  clock: Clock,
+  known: readonly string[] = [],
+): Grant[] {
   const at = createTranslation(answer, clock);
+  const hashes = bySeal(known);
   return answer.grants.map(({ store, ...told }) => ({
     lockId: told.lock_id,
     resource: told.resource,
@@ -96,7 +103,7 @@ export function readGrants(answer: TellsTime & { readonly grants: readonly ToldG
     graceMs: store.grace_ms,
     renewals: store.renewals,
     fencingToken: told.fencing_token,
-    tokenHash: store.token_hash,
+    tokenHash: hashes.get(store.token_hash) ?? "",
     profile: store.profile,
     detached: store.detached,
     cover: store.cover,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { isFree, refusal, SHORT, untilLapsed, untilWaiting } from "../expect.fixture.js";
 import type { Chapter } from "../test-store.fixture.js";
 
@@ -116,6 +117,19 @@ export const reentry: Chapter = {
     await refusal(namesake.borrow("k", "hf_not-the-token"), "E_LOCK_NOT_HELD");
     await lease.release();
     assert.equal(await isFree(namesake, "k"), true);
+  },
+
+  async "the hash of a lease token opens nothing, neither what callers compute nor what a store keeps"(bench) {
+    const [a, b] = await bench.two();
+    const lease = await a.acquire("k");
+    const hashed = hash("sha256", lease.token, "base64url");
+    const sealed = hash("sha256", `sha256:${hashed}`, "hex");
+    for (const each of [hashed, `sha256:${hashed}`, `hf_${hashed}`, sealed, `sha256:${sealed}`]) {
+      await refusal(b.borrow("k", each), "E_LOCK_NOT_HELD");
+      await refusal(b.reattach("k", each), "E_LOCK_NOT_HELD");
+      await refusal(b.acquire("k/x", { presenting: [each] }), "E_LOCK_NOT_HELD");
+    }
+    await lease.verify();
   },
 
   async "LOCK-10: whoever was handed the token may verify and commit, and has no way to renew or release"(bench) {

@@ -243,7 +243,9 @@ describe.each(STORES)("JOB-7: jobs that are over, on %s", (on) => {
     place.work(jobs);
     const left = async () => (await jobs.list()).map((job) => job.id);
     await expect.poll(left, { timeout: 60_000 }).toEqual([bad.id, waiting.id]);
-    expect(await hands.entries(0)).toContainEqual({ change: "taken away", state: "done", jobs: 1 });
+    expect(await hands.entries(0)).toContainEqual(
+      expect.objectContaining({ change: "taken away", state: "done", jobs: 1 }),
+    );
     await expect(jobs.setKeep({ ready: 1 } as never)).rejects.toMatchObject({ code: "E_INVALID_ARGUMENT" });
   });
 });

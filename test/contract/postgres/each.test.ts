@@ -2,6 +2,7 @@
 import pg from "pg";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Holdfast } from "../../../src/index.js";
+import { digestOf } from "../../../src/store/postgres/locks/token-digest.js";
 import { client } from "../../fixtures/postgres/clients.fixture.js";
 import { openProxy } from "../../fixtures/postgres/proxy.fixture.js";
 import { administer, databaseOf, sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
@@ -171,7 +172,7 @@ describe("takes and releases that share a step", () => {
     const { url } = await scene();
     const [row] = await administer<{ store: string }>(url, "select store_id::text as store from holdfast.store");
     const store = row?.store ?? "";
-    const token = "t".repeat(43);
+    const token = digestOf("t".repeat(43));
     const id = (at: number): string => `00000000-0000-8000-8000-00000000000${at}`;
     const take = async (
       keys: readonly string[],
@@ -203,7 +204,7 @@ describe("takes and releases that share a step", () => {
       );
       return answer?.told;
     };
-    const ofAnother = "u".repeat(43);
+    const ofAnother = digestOf("u".repeat(43));
     expect(
       await release(["k0", "k3", "k6"], [token, ofAnother, token], [id(0), id(1), id(1)]),
       "another's token, another id",

@@ -8,9 +8,10 @@ import type { AcquireRequest } from "../../../src/store/contract.js";
 import type { Connection } from "../../../src/store/postgres/connection/connection.js";
 import { readHandedOver } from "../../../src/store/postgres/locks/acquire-one.js";
 import { createLocks } from "../../../src/store/postgres/locks/locks.js";
+import { sealOf } from "../../../src/store/postgres/locks/token-digest.js";
 import { administer, sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
-import { SEAL, type Told, Waiter } from "./waiter.fixture.js";
+import { HASH, type Told, Waiter } from "./waiter.fixture.js";
 
 const LIMIT = 240_000;
 
@@ -86,8 +87,9 @@ describe("a release while others wait", () => {
     await expect.poll(() => first.heard, { timeout: LIMIT }).toHaveLength(1);
     const [heard = ""] = first.heard;
     expect(heard.startsWith(`${ticket} `)).toBe(true);
-    expect(heard).not.toContain(SEAL);
-    const told = readHandedOver(heard.slice(ticket.length + 1), ticket, SEAL);
+    expect(heard).not.toContain(HASH);
+    expect(heard).not.toContain(sealOf(HASH));
+    const told = readHandedOver(heard.slice(ticket.length + 1), ticket, HASH);
     expect(told).toMatchObject({ kind: "taken", lease_ms: 10_000, profile: "default" });
     expect(told?.fencing_token).toBeGreaterThan(before.fencing_token);
     const entries = await administer<{ event: string; owner: string; first: string | null }>(
@@ -241,7 +243,7 @@ function waitingClient() {
   const request = {
     wants: [{ resource: "k", mode: "write", permits: null }],
     party: { owner: "agent:a", holderId: "h", nonce: "n", proof: { kind: "none" } },
-    tokenHash: SEAL,
+    tokenHash: HASH,
     metadata: {},
     presented: [],
     waitMs: 60_000,
@@ -272,10 +274,10 @@ describe("a client that waits", () => {
     clock.bootMs = 1_500;
     await locks.acquire({ ...request, ticketId: "t1" });
     clock.bootMs = 1_900;
-    hears(`${hash("sha256", `${SEAL} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
+    hears(`${hash("sha256", `${sealOf(HASH)} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
     const granted = await locks.acquire({ ...request, ticketId: "t1" });
     expect(asked).toEqual(["take", "take"]);
-    expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: SEAL, fencingToken: 7 }] });
+    expect(granted).toMatchObject({ kind: "granted", since: 1_500, grants: [{ tokenHash: HASH, fencingToken: 7 }] });
   });
 
   // kills: heard-long-ago
@@ -283,7 +285,7 @@ describe("a client that waits", () => {
     const { locks, asked, request, clock, hears } = waitingClient();
     await locks.acquire(request);
     clock.bootMs += 2_001;
-    hears(`${hash("sha256", `${SEAL} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
+    hears(`${hash("sha256", `${sealOf(HASH)} t1 ${TAKEN}`, "hex")} ${TAKEN}`);
     expect(await locks.acquire({ ...request, ticketId: "t1" })).toMatchObject({ kind: "queued" });
     expect(asked).toEqual(["take", "take"]);
   });

@@ -1,8 +1,10 @@
 /** A client that asks in SQL, as the library does, with a session that can listen for it. */
 import pg from "pg";
+import { digestOf } from "../../../src/store/postgres/locks/token-digest.js";
 
 /** The hash of a lease token. */
-export const SEAL = "s".repeat(43);
+export const HASH = "s".repeat(43);
+const SENT = digestOf(HASH);
 const PROOF = '{"kind":"none"}';
 
 export interface Told {
@@ -48,7 +50,7 @@ export class Waiter implements AsyncDisposable {
     const { rows } = await this.#session.query(
       `select holdfast.take('k', $1, 'write', 30000, null, 60000, '{}', $2, $3, $4, 'h', $5, $6, false, false, $7,
          (select (holdfast.described() ->> 'store_id')::uuid)) as told`,
-      [`agent:${this.#nonce}`, SEAL, ticket, this.#lockId, this.#nonce, PROOF, isListening],
+      [`agent:${this.#nonce}`, SENT, ticket, this.#lockId, this.#nonce, PROOF, isListening],
     );
     return rows[0].told;
   }
@@ -59,7 +61,7 @@ export class Waiter implements AsyncDisposable {
       `select holdfast.acquire('{k}', $1, wait_ms => 60000, token => $2, holder_id => 'h', nonce => $3, lock_ids => array[$4],
          proof => $5, store => (select (holdfast.described() ->> 'store_id')::uuid),
          detached => false) as told`,
-      [`agent:${this.#nonce}`, SEAL, this.#nonce, this.#lockId, PROOF],
+      [`agent:${this.#nonce}`, SENT, this.#nonce, this.#lockId, PROOF],
     );
     return rows[0].told;
   }
@@ -67,7 +69,7 @@ export class Waiter implements AsyncDisposable {
   async release(): Promise<void> {
     await this.#session.query(
       `select holdfast.release('{k}', array[$1], $2, array[$3], 'h', (select (holdfast.described() ->> 'store_id')::uuid))`,
-      [SEAL, `agent:${this.#nonce}`, this.#lockId],
+      [SENT, `agent:${this.#nonce}`, this.#lockId],
     );
   }
 

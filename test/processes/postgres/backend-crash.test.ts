@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { digestOf } from "../../../src/store/postgres/locks/token-digest.js";
 import { client } from "../../fixtures/postgres/clients.fixture.js";
 import { administer, ownServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
@@ -59,7 +60,7 @@ describe("a backend that is killed", { timeout: LIMIT }, () => {
     const [{ resource, lockId, tokenHash } = fail()] = lease.held;
     const id = await told<string>(session, "select holdfast.assert_fence(array[$1], array[$2], array[$3])", [
       resource,
-      tokenHash,
+      digestOf(tokenHash),
       lockId,
     ]);
     const number = Number(id.split("@")[0]);

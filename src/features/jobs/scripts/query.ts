@@ -1,6 +1,6 @@
 /** The requests that a script yields, as one line each, so that the steps read like what they do. */
 
-import type { AcquireRequest, Answer, GrantRef, Party, Script, StepTime } from "../../../client/kernel.js";
+import type { AcquireRequest, Answer, JobLocks, Party, Script, StepTime } from "../../../client/kernel.js";
 import type { Key } from "../../../lock/key.js";
 import { JOBS_TREE } from "../../../lock/reserved-kinds.js";
 
@@ -31,8 +31,8 @@ export function* takeLocks(request: AcquireRequest): Script<Answer> {
   return (yield { ask: "acquire", request }) as Answer;
 }
 
-export function* releaseLocks(grants: readonly GrantRef[], party: Party): Script<void> {
-  if (grants.length > 0) yield { ask: "release", grants, party };
+export function* releaseLocks(locks: JobLocks, party: Party): Script<void> {
+  if (locks.grants.length > 0) yield { ask: "release", locks, party };
 }
 
 /** Undefined where the store cannot do it in one go: then it is done step by step. */

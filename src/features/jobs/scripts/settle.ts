@@ -4,7 +4,7 @@ import { isHoldfastError } from "../../../base/errors.js";
 import type { Party, Script, Sql } from "../../../client/kernel.js";
 import { express, one, releaseLocks, rows, tell, time } from "./query.js";
 import { quickRound, type Told } from "./short-round.js";
-import { type Ending, endRun, grantsOf, OF_THIS_RUN, type Slot } from "./state/slots.js";
+import { type Ending, endRun, locksOf, OF_THIS_RUN, type Slot } from "./state/slots.js";
 
 interface RunRef {
   readonly job: number;
@@ -27,8 +27,8 @@ export function* settle({ job, fence, ending, body }: Settlement, party: Party):
     yield* tell(party, job, fence, { change: "came too late", ending: ending.kind });
     return false;
   }
-  // mutant: job-locks-at-settle: if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) }; →
-  if (ending.kind === "done") yield { ask: "check", grants: grantsOf(slot) };
+  // mutant: job-locks-at-settle: if (ending.kind === "done") yield { ask: "check", locks: locksOf(slot) }; →
+  if (ending.kind === "done") yield { ask: "check", locks: locksOf(slot) };
   if (body !== undefined) yield { ask: "caller", body };
   return yield* endRun(job, fence, ending, party);
 }
@@ -56,7 +56,7 @@ export function* settleRest(
 export function* letGo({ job, fence }: RunRef, party: Party): Script<boolean> {
   const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
   if (slot === undefined) return false;
-  yield* releaseLocks(grantsOf(slot), party);
+  yield* releaseLocks(locksOf(slot), party);
   yield* rows(`UPDATE job_slots SET grants = '[]' WHERE ${OF_THIS_RUN}`, job, fence);
   return true;
 }
@@ -90,7 +90,7 @@ function* beatOne({ job, fence, progress }: Beat, ms: number, epoch: string): Sc
   const slot = yield* one<Slot>(`SELECT * FROM job_slots WHERE ${OF_THIS_RUN}`, job, fence);
   if (slot === undefined || slot.epoch !== epoch || slot.until_ms < ms) return "lost";
   try {
-    if (slot.grants !== "[]") yield { ask: "renew", grants: grantsOf(slot) };
+    if (slot.grants !== "[]") yield { ask: "renew", locks: locksOf(slot) };
   } catch (error) {
     if (isHoldfastError(error)) return "lost";
     throw error;

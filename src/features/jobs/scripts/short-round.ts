@@ -1,6 +1,5 @@
 /** Settles runs and takes a turn in one call, where the store can do that: as far as jobs without locks go. */
 import type { Party, Script } from "../../../client/kernel.js";
-import { hashLeaseToken } from "../../../lock/lease-token.js";
 import type { JobRun } from "../model.js";
 import { express } from "./query.js";
 import type { Settlement } from "./settle.js";
@@ -55,7 +54,6 @@ export function* quickRound(
     concurrency: of?.concurrency ?? null,
     room: of?.room ?? null,
     lease_ms: of?.leaseMs ?? null,
-    token_hashes: tokens.map(hashLeaseToken),
     owner: party.owner,
     holder_id: party.holderId,
   });

@@ -77,7 +77,7 @@ function* begin(row: JobRow, typicalMs: number | null, of: StartOf, now: StepTim
     return null;
   }
   const fence = yield* nextFence();
-  const grants = (answer?.grants ?? []).map(({ resource, lockId }) => ({ resource, lockId, tokenHash }));
+  const grants = (answer?.grants ?? []).map(({ resource, lockId }) => ({ resource, lockId }));
   yield* rows(
     `UPDATE jobs SET state = 'running', attempts = attempts + 1, worker = ?1, started_at = ?2, wait_since = NULL,
        error = CASE WHEN wait_key IS NULL THEN error END, wait_key = NULL, ticket = NULL, progress = NULL, asked_of = NULL,
@@ -96,7 +96,6 @@ function* begin(row: JobRow, typicalMs: number | null, of: StartOf, now: StepTim
     lease_ms: of.leaseMs,
     started_ms: now.ms,
     grants: JSON.stringify(grants),
-    token_hash: tokenHash,
   });
   yield* callNext(row, now);
   yield* tell(of.party, row.job, fence, { change: "started", attempt: row.attempts + 1, worker: of.worker });

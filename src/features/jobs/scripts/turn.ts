@@ -18,7 +18,7 @@ import { type QuickTurn, quickRound } from "./short-round.js";
 import { start } from "./start.js";
 import { register, type WorkerEntry } from "./state/definitions.js";
 import { refresh } from "./state/flows.js";
-import { endRun, grantsOf, type Slot } from "./state/slots.js";
+import { endRun, locksOf, type Slot } from "./state/slots.js";
 
 export interface TurnOf extends WorkerEntry {
   /** How many it can begin now. */
@@ -114,7 +114,7 @@ export function* takeBackOld(party: Party): Script<number> {
 function* takeBack(slot: Slot, party: Party): Script<void> {
   const { job, fence, worker } = slot;
   try {
-    yield* releaseLocks(grantsOf(slot), party);
+    yield* releaseLocks(locksOf(slot), party);
   } catch (error) {
     if (isHoldfastError(error, "E_LOCK_CONFLICT")) return;
     throw error;

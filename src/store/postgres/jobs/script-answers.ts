@@ -2,11 +2,11 @@
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Clock } from "../../../platform/clock.js";
-import type { Ask, Party, Script, ScriptEntry, Sql, StepTime } from "../../contract.js";
+import type { Ask, JobLocks, Party, Script, ScriptEntry, Sql, StepTime } from "../../contract.js";
 import { call } from "../connection/call.js";
 import type { Session } from "../connection/connection.js";
 import { withinLimit } from "../dal/caller-statements.js";
-import { acquireCall, leaveCall, partyOf, readAnswer, refsOf } from "../locks/locks.js";
+import { acquireCall, leaveCall, partyOf, readAnswer } from "../locks/locks.js";
 import type { ToldManifest } from "../publish/manifest-records.js";
 import type { ToldAnswer } from "../records.js";
 import { asPostgres } from "./sqlite-to-postgres.js";
@@ -47,19 +47,19 @@ export class Answers {
         return Number(await this.#ask(call("job_fence", {})));
       case "acquire": {
         const told = await this.#refusable(acquireCall(ask.request, false, this.#store));
-        const answer = readAnswer(told as ToldAnswer, this.#clock);
+        const answer = readAnswer(told as ToldAnswer, this.#clock, ask.request);
         this.#hasQueued ||= answer.kind === "queued";
         this.#note(told as ToldAnswer, ask.request.party);
         return answer;
       }
       case "renew":
-        return this.#refusable(call("renew", { ...refsOf(ask.grants), lease_ms: null, store: this.#store }));
+        return this.#refusable(call("job_renew", jobLocks(ask.locks)));
       case "check":
-        return ask.grants.length === 0 ? undefined : this.#refusable(call("job_check", refsOf(ask.grants)));
+        return ask.locks.grants.length === 0 ? undefined : this.#refusable(call("job_check", jobLocks(ask.locks)));
       case "leave":
         return this.#ask(leaveCall(ask.ticketId, ask.wants, ask.party, null, this.#store));
       case "release":
-        return this.#refusable(call("job_release", { ...refsOf(ask.grants), ...partyOf(ask.party) }));
+        return this.#refusable(call("job_release", { ...jobLocks(ask.locks), ...partyOf(ask.party) }));
       case "audit":
         this.#entries.push(ask.entry);
         return undefined;
@@ -131,6 +131,10 @@ export class Answers {
 }
 
 type Call = ReturnType<typeof call>;
+
+function jobLocks({ job, grants }: JobLocks) {
+  return { keys: grants.map(({ resource }) => resource), lock_ids: grants.map(({ lockId }) => lockId), job };
+}
 
 /** The server's clock is the only one there is; that it was started anew means nothing to workers elsewhere. */
 function timeOf(now: number): StepTime {

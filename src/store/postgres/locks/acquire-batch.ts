@@ -7,6 +7,7 @@ import type { ToldAnswer } from "../records.js";
 import type { ToldTaken } from "./acquire-one.js";
 import { createConvoy, type Route, type Shared, type Traffic } from "./convoy.js";
 import { lockIdFor } from "./lock-ids.js";
+import { digestOf } from "./token-digest.js";
 
 type Told = ToldAnswer | ToldTaken;
 
@@ -68,7 +69,7 @@ export function createTakes(
       const requests = asks.map(({ request }) => request);
       const { party, leaseMs, graceMs, detached } = first;
       const keys = requests.map((request) => wantOf(request).resource);
-      const tokens = requests.map(({ tokenHash }) => tokenHash);
+      const tokens = requests.map(({ tokenHash }) => digestOf(tokenHash));
       const ids = requests.map((request) => lockIdFor(wantOf(request).resource, request.tokenHash));
       const proof = JSON.stringify(party.proof);
       const { told, again } = await askOnce<Readonly<Record<string, ToldTaken>>>(
@@ -108,7 +109,7 @@ export function createReleases(
     async send(releases): Promise<Shared<true>> {
       const { owner, holderId } = releases[0].party;
       const keys = releases.map(({ ref }) => ref.resource);
-      const tokens = releases.map(({ ref }) => ref.tokenHash);
+      const tokens = releases.map(({ ref }) => digestOf(ref.tokenHash));
       const ids = releases.map(({ ref }) => ref.lockId);
       const { told, again } = await askOnce<readonly string[]>(
         connection,

@@ -1,7 +1,7 @@
 /**
  * Acquires one key by the short way: the server answers with what only it knows, and the rest of the grant is taken
  * from the request. A waiter that is granted the key learns of it in the same form, by a notification. Any client may
- * send one, so it has to be signed with what only the server and this client know: the hash of the lease token.
+ * send one, so it is signed with a secret that only the server and this client know: the seal of the lease token.
  */
 import { hash } from "node:crypto";
 import type { Grant, Profile } from "../../../lock/grant.js";
@@ -10,6 +10,7 @@ import type { AcquireRequest } from "../../contract.js";
 import { type Call, callOf } from "../connection/call.js";
 import type { TellsTime } from "../records.js";
 import { lockIdFor } from "./lock-ids.js";
+import { digestOf, sealOf } from "./token-digest.js";
 
 export interface ToldTaken extends TellsTime {
   readonly kind: "taken";
@@ -53,7 +54,7 @@ export function takeCall(request: AcquireRequest, store: string, isListening: bo
     request.graceMs,
     Math.ceil(request.waitMs),
     JSON.stringify(request.metadata),
-    tokenHash,
+    digestOf(tokenHash),
     request.ticketId,
     lockIdFor(want.resource, tokenHash),
     party.holderId,
@@ -97,5 +98,5 @@ export function readHandedOver(told: string, ticketId: string, tokenHash: string
   const signature = told.slice(0, 64);
   const answer = told.slice(65);
   // mutant: postgres-handed-forged: "hex") === signature ? → "hex") !== "" ?
-  return hash("sha256", `${tokenHash} ${ticketId} ${answer}`, "hex") === signature ? JSON.parse(answer) : null;
+  return hash("sha256", `${sealOf(tokenHash)} ${ticketId} ${answer}`, "hex") === signature ? JSON.parse(answer) : null;
 }

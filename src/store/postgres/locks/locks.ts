@@ -15,6 +15,7 @@ import { readGrants, type ToldAnswer, type ToldFreshGrants, type ToldGrants } fr
 import { type Ask, createReleases, createTakes, mayShare } from "./acquire-batch.js";
 import { readHandedOver, readTaken, type ToldTaken, takeCall } from "./acquire-one.js";
 import { lockIdFor } from "./lock-ids.js";
+import { digestOf } from "./token-digest.js";
 
 interface Offered {
   readonly ticketId: string;
@@ -82,7 +83,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         await release(refsOfRequest(request), request.party).catch(() => undefined);
         throw error;
       }
-    return readAnswer(told, clock);
+    return readAnswer(told, clock, request);
   }
 
   async function askAlone({ request, isListening }: Ask, wasSent: boolean): Promise<ToldAnswer | ToldTaken> {
@@ -133,7 +134,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       const told = await connection.ask<ToldAnswer>(() =>
         call("upgrade", {
           key: grant.resource,
-          token: grant.tokenHash,
+          token: digestOf(grant.tokenHash),
           lock_id: grant.lockId,
           ...partyOf(party),
           nonce: party.nonce,
@@ -145,19 +146,19 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         }),
       );
       if (told.kind === "granted") await settleLeft(told.left, party);
-      return readAnswer(told, clock);
+      return readAnswer(told, clock, grant);
     },
     async downgrade(grants, party) {
       const told = await connection.ask<ToldGrants>(() =>
         call("downgrade", { ...refsOf(grants), ...partyOf(party), store }),
       );
-      return readGrants(told, clock);
+      return readGrants(told, clock, hashesOf(grants));
     },
     async renew(grants, leaseMs) {
       const told = await connection.ask<ToldGrants>(() =>
         call("renew", { ...refsOf(grants), lease_ms: leaseMs, store }),
       );
-      return readGrants(told, clock);
+      return readGrants(told, clock, hashesOf(grants));
     },
     async resume(grants, tokenHash, party) {
       const refs = once(grants);
@@ -165,7 +166,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
       const told = await connection.ask<ToldFreshGrants>((again) =>
         call("resume", {
           ...refsOf(refs),
-          new_token: tokenHash,
+          new_token: digestOf(tokenHash),
           new_lock_ids: newLockIds,
           ...partyOf(party),
           again,
@@ -173,7 +174,7 @@ export function createLocks(connection: Connection, storeId: string, clock: Cloc
         }),
       );
       await settleLeft(told.left, party);
-      return readGrants(told, clock);
+      return readGrants(told, clock, [tokenHash]);
     },
     release,
     async leave(ticketId, wants, party, report) {
@@ -237,7 +238,7 @@ export function acquireCall(request: AcquireRequest, again: boolean, store: stri
     wait_ms: Math.ceil(request.waitMs),
     ticket_id: request.ticketId,
     metadata: JSON.stringify(request.metadata),
-    token: request.tokenHash,
+    token: digestOf(request.tokenHash),
     ...presentedOf(request.presented),
     detached: request.detached,
     strict_order: request.strictOrder,
@@ -269,12 +270,12 @@ export function leaveCall(
   });
 }
 
-export function readAnswer(told: ToldAnswer, clock: Clock): Answer {
+export function readAnswer(told: ToldAnswer, clock: Clock, { tokenHash }: Pick<GrantRef, "tokenHash">): Answer {
   switch (told.kind) {
     case "granted":
       return {
         kind: "granted",
-        grants: readGrants(told, clock),
+        grants: readGrants(told, clock, [tokenHash]),
         ended: readGrants({ now: told.now, grants: told.ended }, clock),
       };
     case "queued":
@@ -295,14 +296,18 @@ export function partyOf({ owner, holderId }: Pick<Party, "owner" | "holderId">) 
 function presentedOf(presented: readonly Presented[]) {
   return {
     presented_keys: presented.map((held) => held.resource),
-    presented_tokens: presented.map((held) => held.tokenHash),
+    presented_tokens: presented.map((held) => digestOf(held.tokenHash)),
   };
+}
+
+function hashesOf(grants: readonly GrantRef[]): readonly string[] {
+  return grants.map((grant) => grant.tokenHash);
 }
 
 export function refsOf(grants: readonly GrantRef[]) {
   return {
     keys: grants.map((grant) => grant.resource),
-    tokens: grants.map((grant) => grant.tokenHash),
+    tokens: grants.map((grant) => digestOf(grant.tokenHash)),
     lock_ids: grants.map((grant) => grant.lockId),
   };
 }

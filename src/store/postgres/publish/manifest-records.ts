@@ -3,6 +3,7 @@ import { fromManifestRecord, type Manifest, type ManifestFile, type ManifestReco
 import type { GrantRef, ManifestPage } from "../../contract.js";
 import { call } from "../connection/call.js";
 import type { Connection } from "../connection/connection.js";
+import { digestOf } from "../locks/token-digest.js";
 
 export interface ToldManifest extends ManifestRecord {
   readonly place: string;
@@ -41,7 +42,7 @@ export function manifestsLeftOn(connection: Connection, store: string, key: stri
 }
 
 export function refOf({ resource, tokenHash, lockId }: GrantRef) {
-  return { key: resource, token: tokenHash, lock_id: lockId };
+  return { key: resource, token: digestOf(tokenHash), lock_id: lockId };
 }
 
 export function columnsOf(files: readonly ManifestFile[]) {

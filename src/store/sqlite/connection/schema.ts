@@ -206,8 +206,7 @@ export const MIGRATIONS: readonly Migration[] = [
         lease_ms   INTEGER NOT NULL,
         charged    REAL NOT NULL,
         started_ms REAL NOT NULL,
-        grants     JSON NOT NULL,
-        token_hash TEXT NOT NULL
+        grants     JSON NOT NULL
       );
       CREATE INDEX job_slots_until ON job_slots (until_ms);
 

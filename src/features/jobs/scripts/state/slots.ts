@@ -3,7 +3,7 @@
  * deletes the slot *by job and number* and only then counts back. So nothing is counted back twice, and a run that was
  * presumed dead and comes back finds no slot of its own and changes nothing.
  */
-import type { GrantRef, Party, Script } from "../../../../client/kernel.js";
+import type { JobLocks, Party, Script } from "../../../../client/kernel.js";
 import { one, releaseLocks, rows, tell, the, time } from "../query.js";
 import { refresh } from "./flows.js";
 import type { JobRow } from "./job-row.js";
@@ -19,7 +19,6 @@ export interface Slot {
   readonly charged: number;
   readonly started_ms: number;
   readonly grants: string;
-  readonly token_hash: string;
 }
 
 export type Ending =
@@ -44,8 +43,8 @@ const LONGEST_RETRY_MS = 10 * 60_000;
 const LEARNING = 0.2;
 const TYPICAL_MS = 100;
 
-export function grantsOf({ grants }: Slot): GrantRef[] {
-  return JSON.parse(grants) as GrantRef[];
+export function locksOf({ job, grants }: Slot): JobLocks {
+  return { job: Number(job), grants: JSON.parse(grants) as JobLocks["grants"] };
 }
 
 /** Counts a start: the gates, the project, and the time it is expected to take. */
@@ -57,7 +56,7 @@ export function* countStart(
 ): Script<void> {
   const charged = typicalMs ?? TYPICAL_MS;
   yield* rows(
-    "INSERT INTO job_slots VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    "INSERT INTO job_slots VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     row.job,
     fence,
     slot.worker,
@@ -67,7 +66,6 @@ export function* countStart(
     charged,
     slot.started_ms,
     slot.grants,
-    slot.token_hash,
   );
   yield* rows("UPDATE job_gates SET running = running + 1 WHERE name IN ('global', ?1)", row.class);
   yield* count(row, 1, charged);
@@ -81,7 +79,7 @@ export function* endRun(job: number, fence: number, ending: Ending, party: Party
   const slot = yield* one<Slot>(`DELETE FROM job_slots WHERE ${OF_THIS_RUN} RETURNING *`, job, fence);
   if (slot === undefined) return false;
   const row = yield* the<JobRow>("SELECT * FROM jobs WHERE job = ?1", job);
-  yield* releaseLocks(grantsOf(slot), party);
+  yield* releaseLocks(locksOf(slot), party);
   const now = yield* time();
   const tookMs = now.epoch === slot.epoch ? Math.max(0, now.ms - slot.started_ms) : slot.charged;
   yield* rows("UPDATE job_gates SET running = running - 1 WHERE name IN ('global', ?1)", row.class);

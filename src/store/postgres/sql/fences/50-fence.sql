@@ -41,14 +41,17 @@ declare
   st holdfast.store := holdfast.the_store(store);
   g holdfast.grants;
 begin
-  if keys is null or cardinality(keys) = 0 then perform holdfast.invalid('keys', 'at least one key'); end if;
+  if keys[1] is null then perform holdfast.invalid('keys', 'a list of keys, in one dimension'); end if;
   for at in 1 .. cardinality(keys) loop
     g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])));
     if g.lock_id is not null then
       select * into g from holdfast.grants x
       where x.resource = keys[at] and x.lock_id = g.lock_id and x.token_hash = g.token_hash for key share;
     end if;
-    if g.lock_id is null then perform holdfast.overtaken(keys[at]); end if;
+    if g.lock_id is null then
+      perform holdfast.check_key(keys[at], 'keys');
+      perform holdfast.overtaken(keys[at]);
+    end if;
     if holdfast.is_expired(g, holdfast.now_ms()) then perform holdfast.expired(g); end if;
     if g.mode <> 'write' or g.permits is not null then
       perform holdfast.not_held(keys[at], 'a ' || case when g.permits is null then g.mode else 'permit' end ||
@@ -56,7 +59,7 @@ begin
     end if;
   end loop;
   perform holdfast.remember(keys, array(
-    select holdfast.seal(coalesce(tokens[i], tokens[1])) from generate_subscripts(keys, 1) i));
+    select holdfast.token_digest(coalesce(tokens[i], tokens[1])) from generate_subscripts(keys, 1) i));
   perform set_config('idle_in_transaction_session_timeout', max_ms::text, true);
   perform set_config('statement_timeout', max_ms::text, true);
   return holdfast.transaction_id();

@@ -1,8 +1,8 @@
 -- Guarded tables: a write from any client, psql included, needs a current write token in the same transaction. The
 -- result of assert_fence is remembered in a setting of the transaction. Any client can write that setting, so the
 -- trigger does not rely on it: it looks the grant up again by the secret that only its holder knows, and locks its row.
-create or replace function holdfast.remember(keys text[], seals text[]) returns void language sql as
-$$ select set_config('holdfast.asserted', json_build_object('keys', keys, 'seals', seals)::text, true) $$;
+create or replace function holdfast.remember(keys text[], digests text[]) returns void language sql as
+$$ select set_config('holdfast.asserted', json_build_object('keys', keys, 'digests', digests)::text, true) $$;
 
 create or replace function holdfast.check_fence() returns trigger
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
@@ -14,11 +14,11 @@ declare
 begin
   if asserted is not null then
     for a in
-      select k.value as key, s.value as seal from json_array_elements_text(asserted -> 'keys') with ordinality k
-      join json_array_elements_text(asserted -> 'seals') with ordinality s using (ordinality)
+      select k.value as key, d.value as digest from json_array_elements_text(asserted -> 'keys') with ordinality k
+      join json_array_elements_text(asserted -> 'digests') with ordinality d using (ordinality)
     loop
       continue when not holdfast.within(resource_of_table, a.key);
-      select * into g from holdfast.grants x where x.resource = a.key and x.token_hash = a.seal and x.mode = 'write'
+      select * into g from holdfast.grants x where x.resource = a.key and x.token_hash = holdfast.seal(a.digest) and x.mode = 'write'
         and x.permits is null and x.schema_version = 1 order by x.fencing_token desc limit 1 for key share;
       continue when g.lock_id is null;
       if holdfast.is_expired(g, holdfast.now_ms()) then perform holdfast.expired(g); end if;

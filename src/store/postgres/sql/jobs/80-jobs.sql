@@ -40,7 +40,7 @@ begin
   return fence;
 end $$;
 
--- Puts entries of jobs on record. Nothing but changes of jobs can be told this way.
+-- Puts entries of jobs on record, and no others. The owner is the caller's own word, as everywhere; each entry has the login.
 create or replace function holdfast.job_tell(
   jobs bigint[], owners text[], holder_ids text[], fences bigint[], details text[]
 ) returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
@@ -51,7 +51,7 @@ declare
 begin
   for at in 1 .. cardinality(jobs) loop
     perform holdfast.check_owner(owners[at]);
-    if json_typeof(details[at]::json) <> 'object' then perform holdfast.invalid('details', 'an object of JSON values'); end if;
+    if json_typeof(details[at]::json) is distinct from 'object' then perform holdfast.invalid('details', 'an object of JSON values'); end if;
     guards := holdfast.append(guards, now, 'job', 'jobs/' || jobs[at], owners[at], holdfast.holder_or_backend(holder_ids[at]),
       fences[at], null, details[at]);
   end loop;
@@ -62,17 +62,49 @@ end $$;
 create or replace function holdfast.job_wake() returns void
 language sql security definer set search_path = holdfast, pg_temp as $$ select pg_notify('holdfast_jobs', '') $$;
 
--- The locks of a run are still held; from here to the end of the transaction nobody ends them.
-create or replace function holdfast.job_check(keys text[], tokens text[], lock_ids text[]) returns void
+-- The locks of a job's run are known by their ids and the owner `job:ID`, not by their token: a worker ends the run of another
+-- that is gone. So a login that may work on jobs may end any run with its locks, but writes nothing under them.
+create or replace function holdfast.job_lock(key text, id text, job bigint) returns holdfast.grants language plpgsql as $$
+#variable_conflict use_variable
+declare
+  g holdfast.grants;
+begin
+  select * into g from holdfast.grants x where x.resource = key and x.lock_id = id and x.owner = 'job:' || job;
+  return holdfast.readable(g);
+end $$;
+
+create or replace function holdfast.require_job_locks(keys text[], lock_ids text[], job bigint, now bigint)
+returns holdfast.grants[] language plpgsql as $$
+#variable_conflict use_variable
+declare
+  list holdfast.grants[] := '{}';
+begin
+  for at in 1 .. cardinality(keys) loop
+    list := list || holdfast.live(keys[at], holdfast.job_lock(keys[at], lock_ids[at], job), now);
+  end loop;
+  return list;
+end $$;
+
+-- The locks of a run are still held; from here to the end of the transaction no other request ends them.
+create or replace function holdfast.job_check(keys text[], lock_ids text[], job bigint) returns void
 language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 begin
   perform holdfast.enter(holdfast.trees_of(keys));
-  perform holdfast.require_all(keys, lock_ids, tokens, holdfast.now_ms());
+  perform holdfast.require_job_locks(keys, lock_ids, job, holdfast.now_ms());
+end $$;
+
+create or replace function holdfast.job_renew(keys text[], lock_ids text[], job bigint) returns void
+language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
+declare
+  guards holdfast.trees[] := holdfast.enter(holdfast.trees_of(keys));
+  now bigint := holdfast.now_ms();
+begin
+  perform holdfast.renew_grants(holdfast.require_job_locks(keys, lock_ids, job, now), null, now);
 end $$;
 
 -- Ends those of a run's locks that are still there, with whatever nests in them, however deep. `E_LOCK_CONFLICT` when one
 -- of them is in the middle of a fenced transaction: nobody waits for that with the scheduler in hand.
-create or replace function holdfast.job_release(keys text[], tokens text[], lock_ids text[], owner text, holder_id text)
+create or replace function holdfast.job_release(keys text[], lock_ids text[], job bigint, owner text, holder_id text)
 returns void language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_variable
 declare
@@ -81,8 +113,9 @@ declare
   gone holdfast.grants[] := '{}';
   g holdfast.grants;
 begin
+  holder_id := holdfast.checked_holder(owner, holder_id);
   for at in 1 .. cardinality(keys) loop
-    g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(tokens[at]));
+    g := holdfast.job_lock(keys[at], lock_ids[at], job);
     if g.lock_id is not null then gone := gone || g; end if;
   end loop;
   if cardinality(gone) = 0 then return; end if;
@@ -93,6 +126,5 @@ begin
       perform holdfast.fail('E_LOCK_CONFLICT', g.resource || ' is in the middle of a transaction');
     end if;
   end loop;
-  perform holdfast.release_step(holdfast.keys_of(gone), array(select x.token_hash from unnest(gone) x), owner,
-    array(select x.lock_id from unnest(gone) x), holder_id, null);
+  perform holdfast.release_grants(guards, gone, owner, holder_id);
 end $$;

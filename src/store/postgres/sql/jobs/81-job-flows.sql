@@ -60,6 +60,11 @@ declare
   j holdfast.jobs;
   workers json := (select coalesce(json_agg(distinct w.has), '[]') from job_workers w where w.until_ms >= now);
 begin
+  perform holdfast.checked_holder(job_add.owner, job_add.holder_id);
+  if num_nulls(spec ->> 'kind', spec ->> 'project', spec ->> 'class', spec ->> 'needs', spec ->> 'priority', spec ->> 'payload',
+    spec ->> 'locks', spec ->> 'max_attempts', spec ->> 'lock_wait_ms') > 0 then
+    perform holdfast.invalid('spec', 'kind, project, class, needs, priority, payload, locks, max_attempts and lock_wait_ms');
+  end if;
   if unique_name is not null then
     select * into j from jobs where unique_key = unique_name and state in ('scheduled', 'ready', 'waiting', 'running');
     if found then return json_build_object('row', row_to_json(j), 'is_new', false, 'workers', workers); end if;

@@ -107,7 +107,7 @@ end $$;
 -- the last of them comes. What goes on record is handed back.
 create or replace function holdfast.job_start(
   picked bigint[], charges double precision[], vt double precision, first bigint, worker text, lease_ms bigint,
-  token_hashes text[], now bigint,
+  now bigint,
   out runs json[], out resources text[], out numbers bigint[], out details text[], out projects text[], out cpu integer, out io integer
 ) language plpgsql as $$
 #variable_conflict use_column
@@ -121,13 +121,13 @@ begin
       ticket = null, progress = null, asked_of = null,
       (max_attempts, timeout_ms) = (select least(x.own_attempts, k.max_attempts), least(x.own_timeout_ms, k.timeout_ms)
         from (select 1) as one left join holdfast.job_kinds k on k.kind = x.kind)
-    from unnest(picked, charges, token_hashes) with ordinality as p (job, charge, token_hash, nth) where x.job = p.job
-    returning x.job, row_to_json(x) as run, x.attempts, x.project, x.class, x.is_map, p.charge, p.token_hash,
+    from unnest(picked, charges) with ordinality as p (job, charge, nth) where x.job = p.job
+    returning x.job, row_to_json(x) as run, x.attempts, x.project, x.class, x.is_map, p.charge,
       job_start.first + p.nth - 1 as fence
   ), slot as (
     insert into holdfast.job_slots
     select b.job, b.fence, job_start.worker, job_start.now + job_start.lease_ms, 'server', job_start.lease_ms, b.charge,
-      job_start.now, '[]', b.token_hash
+      job_start.now, '[]'
     from begun b
   ), project as (
     update holdfast.job_projects p set running = p.running + n.count, map_running = p.map_running + n.maps,

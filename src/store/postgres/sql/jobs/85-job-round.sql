@@ -6,7 +6,7 @@
 -- ask for the locks that one of the worker's `functions` gives), nothing is started; a next job that is special (`met_special`, 82-job-turn.sql) is left to the caller.
 create or replace function holdfast.job_round(
   jobs bigint[], fences bigint[], endings text[], results text[], errors text[],
-  worker text, node text, has text, kinds text, functions text[], concurrency integer, room integer, lease_ms bigint, token_hashes text[],
+  worker text, node text, has text, kinds text, functions text[], concurrency integer, room integer, lease_ms bigint,
   owner text, holder_id text
 ) returns json language plpgsql security definer set search_path = holdfast, pg_temp set lock_timeout = '4s' as $$
 #variable_conflict use_column
@@ -39,6 +39,7 @@ declare
   met_special boolean := false;
   runs json[] := '{}';
 begin
+  perform holdfast.checked_holder(job_round.owner, job_round.holder_id);
   if cardinality(job_round.jobs) > 0 then
     ended := holdfast.job_end(job_round.jobs, fences, endings, results, errors, now);
     answers := ended.answers;
@@ -114,7 +115,7 @@ begin
         first := coalesce(first, minted.token);
         guard.fence := minted.token + cardinality(pick.picked) - 1;
         begun := holdfast.job_start(pick.picked, pick.charges, pick.vt, minted.token, job_round.worker,
-          job_round.lease_ms, job_round.token_hashes[cardinality(runs) + 1 :], now);
+          job_round.lease_ms, now);
         runs := runs || begun.runs;
         resources := resources || begun.resources;
         numbers := numbers || begun.numbers;

@@ -22,5 +22,6 @@ end $$;
 
 create or replace function holdfast.not_held(resource text, message text) returns void language plpgsql as $$
 begin
+  if resource is null then perform holdfast.invalid('keys', 'a list of keys, in one dimension'); end if;
   perform holdfast.fail('E_LOCK_NOT_HELD', message, json_build_object('resource', resource)::text);
 end $$;

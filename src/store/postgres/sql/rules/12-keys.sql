@@ -23,6 +23,7 @@ end $$;
 
 create or replace function holdfast.trees_of(keys text[]) returns text[] language plpgsql immutable as $$
 begin
+  if keys[1] is null then perform holdfast.invalid('keys', 'a list of keys, in one dimension'); end if;
   if cardinality(keys) = 1 then return array[split_part(keys[1], '/', 1)]; end if;
   return array(select distinct split_part(key, '/', 1) collate "C" as tree from unnest(keys) key order by tree);
 end $$;
@@ -74,10 +75,16 @@ begin
   end if;
 end $$;
 
--- A lease token is the secret itself; a client may send its hash instead (43 characters), so that the secret stays home.
-create or replace function holdfast.seal(token text) returns text language sql immutable as
-$$ select case when length(token) = 43 then token
-     else rtrim(translate(encode(sha256(convert_to(token, 'UTF8')), 'base64'), '+/', '-_'), '=') end $$;
+-- A caller proves that it holds a grant by the lease token, or by the token's digest: `sha256:` and its SHA-256. The library
+-- sends the digest as a bound parameter, so that the token itself does not leave its process. Returns the digest.
+create or replace function holdfast.token_digest(token text) returns text language sql stable as
+$$ select case when starts_with(token, 'sha256:') then token
+     else 'sha256:' || rtrim(translate(encode(sha256(convert_to(token, 'UTF8')), 'base64'), '+/', '-_'), '=') end $$;
+
+-- Returns what the tables keep of a token: the SHA-256 of its digest. A seal is not accepted in place of a token, because
+-- every function seals what a caller sends.
+create or replace function holdfast.seal(token text) returns text language sql stable as
+$$ select encode(sha256(convert_to(holdfast.token_digest(token), 'UTF8')), 'hex') $$;
 
 create or replace function holdfast.new_token() returns text language sql volatile as
 $$ select 'hf_' || left(translate(encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')),

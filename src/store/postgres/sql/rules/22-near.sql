@@ -34,7 +34,7 @@ begin
   return around;
 end $$;
 
--- A grant as clients read it. The hash of its token only for those who show that they know it.
+-- A grant as clients read it. The seal of its token is shown only to a caller that sent the token.
 create or replace function holdfast.grant_json(g holdfast.grants, known text[] default '{}') returns json language sql stable as
 $$ select json_build_object('schema_version', 1, 'lock_id', g.lock_id, 'resource', g.resource, 'mode', g.mode,
      'owner', g.owner, 'holder_id', g.holder_id, 'nonce', g.nonce, 'created_at', holdfast.iso(g.created_ms),

@@ -28,6 +28,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   if cardinality(lapsed) > 0 then delete from holdfast.tickets x where x.ticket_id = any (lapsed); end if;
   if is_new then
+    if mine.ticket_id is null and exists (select 1 from holdfast.tickets x where x.tree = any (names) and x.ticket_id = id) then
+      perform holdfast.invalid('ticket_id', 'a place for other keys');
+    end if;
     insert into holdfast.tickets
     select name, id, place, wants, owner, holder_id, nonce, proof, now, wait_ms, now, upgrade_of from unnest(names) name;
   elsif abs(now - mine.refreshed_ms) >= 400 then
@@ -36,14 +39,21 @@ begin
   return json_build_object('kind', 'queued', 'ticket_id', id, 'ahead', ahead, 'contention', report);
 end $$;
 
+-- The caller's own place. Ids of places are public (`waiting`), so another login's is refused: a request with it would take
+-- that waiter's place, or end it.
 create or replace function holdfast.ticket_at(tickets holdfast.tickets[], id text) returns holdfast.tickets
-language plpgsql immutable as $$
+language plpgsql stable as $$
 declare
   t holdfast.tickets;
 begin
   if id is null then return null; end if;
   foreach t in array tickets loop
-    if t.ticket_id = id then return t; end if;
+    continue when t.ticket_id <> id;
+    if t.login <> session_user then
+      perform holdfast.fail('E_FORBIDDEN', 'the place ' || id || ' in the queue is another login''s',
+        json_build_object('ticket_id', id)::text, 'Leave out the ticket, to get a place of your own.');
+    end if;
+    return t;
   end loop;
   return null;
 end $$;

@@ -26,22 +26,29 @@ begin
     select * into g from holdfast.grants x where x.resource = key and x.token_hash = seal
     order by x.fencing_token desc limit 1;
   end if;
+  return holdfast.readable(g);
+end $$;
+
+create or replace function holdfast.readable(g holdfast.grants) returns holdfast.grants language plpgsql as $$
+begin
   if g.lock_id is not null and g.schema_version <> 1 then
-    perform holdfast.fail('E_STORE_CORRUPT', 'the record of ' || key || ' cannot be read (schema ' || g.schema_version || ')');
+    perform holdfast.fail('E_STORE_CORRUPT',
+      'the record of ' || g.resource || ' cannot be read (schema ' || g.schema_version || ')');
   end if;
   return g;
 end $$;
 
 -- `E_LOCK_NOT_HELD` or `E_LOCK_EXPIRED`.
-create or replace function holdfast.require_own(key text, id text, seal text, now bigint) returns holdfast.grants
+create or replace function holdfast.live(key text, g holdfast.grants, now bigint) returns holdfast.grants
 language plpgsql as $$
-declare
-  g holdfast.grants := holdfast.find_own(key, id, seal);
 begin
   if g.lock_id is null then perform holdfast.not_held(key, 'you do not hold ' || key || ' (any more)'); end if;
   if holdfast.is_expired(g, now) then perform holdfast.expired(g); end if;
   return g;
 end $$;
+
+create or replace function holdfast.require_own(key text, id text, seal text, now bigint) returns holdfast.grants
+language sql volatile as $$ select holdfast.live(key, holdfast.find_own(key, id, seal), now) $$;
 
 -- The caller's grants, each once. One token serves for all keys.
 create or replace function holdfast.require_all(keys text[], lock_ids text[], tokens text[], now bigint)
@@ -53,6 +60,15 @@ begin
     list := list || holdfast.require_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])), now);
   end loop;
   return list;
+end $$;
+
+-- The keys among these that the caller holds, by the seal at the same place. A request with held keys does not wait behind
+-- the queue, so a key without its token must not count.
+create or replace function holdfast.proven(keys text[], seals text[]) returns text[] language plpgsql as $$
+begin
+  if cardinality(keys) = 0 then return '{}'; end if;
+  return array(select held.key from unnest(keys, seals) as held (key, seal)
+    where exists (select 1 from holdfast.grants g where g.resource = held.key and g.token_hash = held.seal));
 end $$;
 
 -- Grants that nest in one of `outer_grants`, or in something that does, and are not among them.

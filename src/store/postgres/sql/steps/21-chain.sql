@@ -13,6 +13,12 @@ $$ select '{"seq":' || seq || ',"at":"' || holdfast.iso(at_ms) || '","event":"' 
 create or replace function holdfast.entry_hash(body text) returns text language sql stable as
 $$ select encode(sha256(convert_to(body || '}', 'UTF8')), 'hex') $$;
 
+-- The details of an entry, with the login that made it in front. Owners are names that callers declare; the login is what the
+-- server has checked.
+create or replace function holdfast.by_login(details text, login text default session_user) returns text
+language sql stable as
+$$ select '{"login":' || to_json(login) || case when details = '{}' then '}' else ',' || substr(details, 2) end $$;
+
 -- Puts an entry at the end of its tree's chain, in the step that makes it true.
 create or replace function holdfast.append(
   inout guards holdfast.trees[], now bigint, event text, resource text, owner text, holder_id text,
@@ -22,6 +28,7 @@ declare
   at integer := holdfast.guard_at(guards, resource);
   guard holdfast.trees := guards[at];
 begin
+  details := holdfast.by_login(details);
   guard.audit_seq := guard.audit_seq + 1;
   guard.audit_hash := holdfast.entry_hash(holdfast.entry_body(
     guard.audit_seq, now, event, resource, owner, holder_id, fencing_token, lock_id, details, guard.audit_hash));
@@ -41,18 +48,19 @@ declare
   before bigint := guard.audit_seq;
   hash text := guard.audit_hash;
   hashes text[] := '{}';
+  told text[] := array(select holdfast.by_login(each) from unnest(details) each);
   at_event text := ',"at":"' || holdfast.iso(now) || '","event":"' || event || '","resource":"';
   by_holder text := '","owner":' || to_json(owner) || ',"holder_id":' || to_json(holder_id) || ',"fencing_token":';
 begin
   for at in 1 .. cardinality(resources) loop
     hash := encode(sha256(convert_to('{"seq":' || before + at || at_event || resources[at] || by_holder
-      || coalesce(fencing_tokens[at]::text, 'null') || ',"lock_id":null,"details":' || details[at]
+      || coalesce(fencing_tokens[at]::text, 'null') || ',"lock_id":null,"details":' || told[at]
       || ',"prev_hash":"' || hash || '"}', 'UTF8')), 'hex');
     hashes := hashes || hash;
   end loop;
   insert into holdfast.audit
   select guard.tree, before + x.at, now, event, x.resource, owner, holder_id, x.fencing_token, null, x.details, x.hash
-  from unnest(resources, fencing_tokens, details, hashes) with ordinality as x (resource, fencing_token, details, hash, at);
+  from unnest(resources, fencing_tokens, told, hashes) with ordinality as x (resource, fencing_token, details, hash, at);
   guard.audit_seq := before + cardinality(resources);
   guard.audit_hash := hash;
   return guard;

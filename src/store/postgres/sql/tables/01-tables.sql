@@ -2,6 +2,7 @@
 --
 -- Times are milliseconds of the server's clock, read after the guard is held. Keys are compared byte by byte.
 -- A grant is found by its key, and those below a key are a range of the same index, so there is one index and no more.
+-- `login` is the session_user that a grant or a place in the queue was given to; SET ROLE does not change it.
 
 create schema holdfast;
 
@@ -53,6 +54,7 @@ create table holdfast.grants (
   cover text,
   proof text not null,
   metadata text not null,
+  login text not null default session_user,
   primary key (resource, lock_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -74,6 +76,7 @@ create unlogged table holdfast.tickets (
   upgrade_of text,
   offer json,
   kept json,
+  login text not null default session_user,
   primary key (tree, ticket_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 

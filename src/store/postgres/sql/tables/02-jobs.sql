@@ -94,8 +94,7 @@ create table holdfast.job_slots (
   lease_ms bigint not null,
   charged double precision not null,
   started_ms double precision not null,
-  grants text not null,
-  token_hash text not null
+  grants text not null
 ) with (fillfactor = 70);
 create index job_slots_until on holdfast.job_slots (until_ms);
 

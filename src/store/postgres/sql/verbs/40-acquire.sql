@@ -14,6 +14,7 @@ declare
   secret text := coalesce(token, holdfast.new_token());
   seal text := holdfast.seal(secret);
   presented text[] := holdfast.seals(presented_tokens);
+  holds text[];
   names text[] := holdfast.trees_of(keys);
   guards holdfast.trees[];
   now bigint;
@@ -45,7 +46,8 @@ begin
   near := holdfast.near(keys);
   tickets := holdfast.near_tickets(names, keys);
   mine := holdfast.ticket_at(tickets, ticket_id);
-  d := holdfast.decide(near, tickets, wants, presented, presented_keys, mine, null, strict_order, now, st.levels);
+  holds := holdfast.proven(presented_keys, presented);
+  d := holdfast.decide(near, tickets, wants, presented, holds, mine, null, strict_order, now, st.levels);
   if d.kind = 'refuse' then perform holdfast.refused(d, wants, tickets, now); end if;
   if d.kind = 'wait' then
     return holdfast.stand_in_line(names, tickets, wants, d.holders, mine, ticket_id, wait_ms, owner, holder_id, nonce,
@@ -123,6 +125,7 @@ begin
     g.cover := covers[at].lock_id;
     g.proof := proof;
     g.metadata := metadata;
+    g.login := session_user;
     if g.profile = 'strict' and proof::json ->> 'kind' = 'none' then
       perform holdfast.fail('E_INVALID_ARGUMENT', 'detached: ' || g.resource ||
         ' has the profile strict, which only proof of death ends; a detached grant has no process',

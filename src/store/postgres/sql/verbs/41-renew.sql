@@ -16,6 +16,14 @@ begin
   perform holdfast.this_life(); -- So that it is noted soon after a crash, also where nothing else is done.
   now := holdfast.now_ms();
   list := holdfast.require_all(keys, lock_ids, tokens, now);
+  list := holdfast.renew_grants(list, lease_ms, now);
+  return json_build_object('now', now, 'grants', holdfast.grants_json(list, holdfast.seals(tokens)));
+end $$;
+
+create or replace function holdfast.renew_grants(list holdfast.grants[], lease_ms bigint, now bigint)
+returns holdfast.grants[] language plpgsql as $$
+#variable_conflict use_variable
+begin
   for at in 1 .. cardinality(list) loop
     list[at].renewed_ms := now;
     list[at].lease_ms := coalesce(lease_ms, list[at].lease_ms);
@@ -23,7 +31,7 @@ begin
     update holdfast.grants x set renewed_ms = now, lease_ms = list[at].lease_ms, renewals = list[at].renewals
     where x.resource = list[at].resource and x.lock_id = list[at].lock_id;
   end loop;
-  return json_build_object('now', now, 'grants', holdfast.grants_json(list, holdfast.seals(tokens)));
+  return list;
 end $$;
 
 create or replace function holdfast.resume(
@@ -36,13 +44,12 @@ declare
   seal text := holdfast.seal(new_token);
   guards holdfast.trees[];
   now bigint;
-  near holdfast.neighbourhood;
-  shared text := holdfast.shared(keys);
   old holdfast.grants[] := '{}';
-  fresh holdfast.grants[] := '{}';
+  fresh holdfast.grants[];
   g holdfast.grants;
 begin
   perform holdfast.wants_of(keys, '{read}', '{}');
+  if new_token is null then perform holdfast.invalid('new_token', 'a resume needs a new token'); end if;
   holder_id := holdfast.checked_holder(owner, holder_id);
   perform holdfast.check_ids(new_lock_ids, null, '{}');
   guards := holdfast.enter(holdfast.trees_of(keys));
@@ -53,25 +60,43 @@ begin
       return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]),
         'left', holdfast.left_on(guards, keys));
     end if;
-    fresh := '{}';
   end if;
   for at in 1 .. cardinality(keys) loop
     g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])));
     if g.lock_id is null then
       perform holdfast.not_held(keys[at], 'somebody has ended your grant on ' || keys[at] || ' meanwhile');
     end if;
-    if g.cover is not null then
-      perform holdfast.fail('E_LOCK_EXPIRED', keys[at] || ' nests in another lease: resume that one');
-    end if;
     old := old || g;
   end loop;
-  near := holdfast.near(keys);
+  fresh := holdfast.resume_grants(guards, old, seal, owner, holder_id, new_lock_ids, now);
+  return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]),
+    'left', holdfast.left_on(guards, keys));
+end $$;
+
+-- Puts new grants under a new token in the place of these, and records it. Leaves the guard.
+create or replace function holdfast.resume_grants(
+  guards holdfast.trees[], old holdfast.grants[], seal text, owner text, holder_id text, new_lock_ids text[], now bigint
+) returns holdfast.grants[] language plpgsql as $$
+#variable_conflict use_variable
+declare
+  keys text[] := holdfast.keys_of(old);
+  near holdfast.neighbourhood := holdfast.near(keys);
+  shared text := holdfast.shared(keys);
+  fresh holdfast.grants[] := '{}';
+  g holdfast.grants;
+begin
+  foreach g in array old loop
+    if g.cover is not null then
+      perform holdfast.fail('E_LOCK_EXPIRED', g.resource || ' nests in another lease: resume that one');
+    end if;
+  end loop;
   perform holdfast.must_go_first(holdfast.nested_in(near.grants, old), 'resumed');
   for at in 1 .. cardinality(old) loop
     g := old[at];
     select x.guards, x.token into guards, g.fencing_token from holdfast.mint(guards, g.resource, now) x;
     g.lock_id := coalesce(new_lock_ids[at], gen_random_uuid()::text);
     g.token_hash := seal;
+    g.login := session_user;
     g.created_ms := now;
     g.renewed_ms := now;
     g.renewals := 0;
@@ -85,6 +110,5 @@ begin
       old[at].fencing_token || '}');
   end loop;
   perform holdfast.leave_guard(guards);
-  return json_build_object('now', now, 'grants', holdfast.grants_json(fresh, array[seal]),
-    'left', holdfast.left_on(guards, keys));
+  return fresh;
 end $$;

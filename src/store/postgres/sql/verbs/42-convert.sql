@@ -41,7 +41,7 @@ begin
   tickets := holdfast.near_tickets(names, array[key]);
   mine := holdfast.ticket_at(tickets, ticket_id);
   d := holdfast.decide(near, tickets, wants, array[seal] || holdfast.seals(presented_tokens),
-    array[key] || presented_keys, mine, current.lock_id, false, now, st.levels);
+    array[key] || holdfast.proven(presented_keys, holdfast.seals(presented_tokens)), mine, current.lock_id, false, now, st.levels);
   if d.kind = 'refuse' then perform holdfast.refused(d, wants, tickets, now); end if;
   if d.kind = 'wait' then
     return holdfast.stand_in_line(names, tickets, wants, d.holders, mine, ticket_id, wait_ms, owner, holder_id, nonce,

@@ -7,19 +7,12 @@ create or replace function holdfast.release_step(
 declare
   st holdfast.store := holdfast.the_store(store);
   guards holdfast.trees[];
-  now bigint;
-  near holdfast.neighbourhood;
   gone holdfast.grants[] := '{}';
-  inner_grants holdfast.grants[];
-  resources text[];
-  shared text;
-  raised bigint;
   g holdfast.grants;
 begin
   perform holdfast.wants_of(array(select distinct key from unnest(keys) key), '{read}', '{}');
   holder_id := holdfast.checked_holder(owner, holder_id);
   guards := holdfast.enter(holdfast.trees_of(keys));
-  now := holdfast.now_ms();
   for at in 1 .. cardinality(keys) loop
     g := holdfast.find_own(keys[at], lock_ids[at], holdfast.seal(coalesce(tokens[at], tokens[1])));
     if g.lock_id is not null then gone := gone || g; end if;
@@ -27,9 +20,24 @@ begin
   if cardinality(gone) = 0 then
     perform holdfast.not_held(keys[1], 'you do not hold ' || array_to_string(keys, ', ') || ' (any more)');
   end if;
-  resources := holdfast.keys_of(gone);
-  near := holdfast.near(array(select distinct r from unnest(resources) r));
-  inner_grants := holdfast.nested_in(near.grants, gone);
+  perform holdfast.release_grants(guards, gone, owner, holder_id);
+  return true;
+end $$;
+
+-- Ends these grants and the dead ones that nest in them, and records it. Leaves the guard.
+create or replace function holdfast.release_grants(
+  guards holdfast.trees[], gone holdfast.grants[], owner text, holder_id text
+) returns void language plpgsql as $$
+#variable_conflict use_variable
+declare
+  now bigint := holdfast.now_ms();
+  resources text[] := holdfast.keys_of(gone);
+  near holdfast.neighbourhood := holdfast.near(array(select distinct r from unnest(resources) r));
+  inner_grants holdfast.grants[] := holdfast.nested_in(near.grants, gone);
+  shared text;
+  raised bigint;
+  g holdfast.grants;
+begin
   foreach g in array inner_grants loop
     if not holdfast.recoverable(g, now) or not holdfast.may_end(g) then
       perform holdfast.must_go_first(inner_grants, 'released');
@@ -50,7 +58,6 @@ begin
   perform holdfast.leave_guard(guards);
   perform holdfast.wake_after(holdfast.near_tickets(holdfast.trees_of(resources), resources), near.grants,
     gone || inner_grants, '{}', null, now);
-  return true;
 end $$;
 
 -- True when everything that was committed before is on the disk; false when the server has crashed or was started anew since

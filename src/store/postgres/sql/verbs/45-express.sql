@@ -24,7 +24,7 @@ begin
       holder_id, nonce, proof, detached, strict_order, false, store);
     if answer ->> 'kind' <> 'taken' then return answer; end if;
     select json_build_object('kind', 'granted', 'now', g.created_ms,
-      'grants', json_build_array(holdfast.grant_json(g, array[token])), 'ended', '[]'::json)
+      'grants', json_build_array(holdfast.grant_json(g, array[holdfast.seal(token)])), 'ended', '[]'::json)
     into answer from holdfast.grants g where g.resource = keys[1] and g.lock_id = lock_ids[1];
     return answer;
   end if;
@@ -52,10 +52,11 @@ declare
   fence bigint;
   details text;
   hash text;
+  seal text;
   answer json;
   silence text := holdfast.limit_silence();
 begin
-  if length(token) = 43 and (ticket_id is null or mode = 'write')
+  if length(token) = 50 and (ticket_id is null or mode = 'write')
      and holdfast.is_plain(key, owner, mode, lease_ms, wait_ms, metadata, holder_id, nonce, lock_id, proof)
      and current_setting('transaction_isolation') = 'read committed' then
     select s.store_id, s.profile_prefixes, s.profile_names, t.fence, t.epoch, t.audit_seq, t.audit_hash, t.publishing
@@ -73,11 +74,13 @@ begin
               else holdfast.is_first(name, key, ticket_id, now) end) then
         epoch := holdfast.epoch();
         fence := 1 + case when guard.epoch = epoch then guard.fence else greatest(guard.fence, now) + 1000000000 end;
-        details := '{"mode":"' || mode || '","lease_ms":' || lease_ms || case when detached then ',"detached":true}' else '}' end;
+        seal := holdfast.seal(token);
+        details := holdfast.by_login('{"mode":"' || mode || '","lease_ms":' || lease_ms
+          || case when detached then ',"detached":true}' else '}' end);
         hash := holdfast.entry_hash(holdfast.entry_body(guard.audit_seq + 1, now, 'granted', key, owner, holder_id, fence,
           lock_id, details, guard.audit_hash));
         insert into holdfast.grants values (key, lock_id, 1, mode, null, owner, holder_id, nonce, now, now, lease_ms,
-          coalesce(grace_ms, lease_ms), 0, fence, token, profile, detached, null, proof, metadata);
+          coalesce(grace_ms, lease_ms), 0, fence, seal, profile, detached, null, proof, metadata);
         insert into holdfast.audit values (name, guard.audit_seq + 1, now, 'granted', key, owner, holder_id, fence, lock_id,
           details, hash);
         update holdfast.trees t set fence = fence, epoch = epoch, audit_seq = guard.audit_seq + 1, audit_hash = hash
@@ -91,7 +94,7 @@ begin
         answer := holdfast.stand_behind(name, key, wait_ms, owner, holder_id, nonce, proof, now,
           case when is_listening and lease_ms between 5000 and 60000 and profile in ('default', 'lease') then
             json_build_object('resource', key, 'lock_id', lock_id, 'owner', owner, 'holder_id', holder_id, 'nonce', nonce,
-              'lease_ms', lease_ms, 'grace_ms', coalesce(grace_ms, lease_ms), 'token_hash', token, 'profile', profile,
+              'lease_ms', lease_ms, 'grace_ms', coalesce(grace_ms, lease_ms), 'token_hash', holdfast.seal(token), 'profile', profile,
               'detached', detached, 'proof', proof, 'metadata', metadata) end);
         if answer is not null then return answer; end if;
       end if;
@@ -111,11 +114,12 @@ create or replace function holdfast.is_first(name text, key text, mine text, now
 language plpgsql as $$
 declare
   first text;
+  login text;
 begin
   if not holdfast.is_one_line(name, key) then return false; end if;
-  select t.ticket_id into first from holdfast.tickets t where t.tree = name and holdfast.stands(t, now)
+  select t.ticket_id, t.login into first, login from holdfast.tickets t where t.tree = name and holdfast.stands(t, now)
   order by t.number, t.ticket_id limit 1;
-  return coalesce(first = mine, false);
+  return coalesce(first = mine and login = session_user, false);
 end $$;
 
 create or replace function holdfast.is_one_line(name text, key text) returns boolean language plpgsql as $$

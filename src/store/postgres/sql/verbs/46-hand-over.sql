@@ -34,6 +34,7 @@ declare
   key text := keys[1];
   name text := split_part(key, '/', 1);
   id text := lock_ids[1];
+  seal text;
   known uuid;
   guard holdfast.trees;
   waited_for boolean;
@@ -43,17 +44,18 @@ declare
   details text;
   silence text := holdfast.limit_silence();
 begin
-  if cardinality(keys) = 1 and id is not null and length(tokens[1]) = 43 and holder_id <> '' and length(holder_id) <= 512
+  if cardinality(keys) = 1 and id is not null and length(tokens[1]) = 50 and holder_id <> '' and length(holder_id) <= 512
      and length(owner) <= 208 and owner ~ '^(agent|job|service|user|admin):[^[:space:][:cntrl:]]+$'
      and current_setting('transaction_isolation') = 'read committed' then
     select s.store_id, t.fence, t.epoch, t.audit_seq, t.audit_hash, t.publishing
     into known, guard.fence, guard.epoch, guard.audit_seq, guard.audit_hash, guard.publishing
     from holdfast.store s, holdfast.trees t where t.tree = name for no key update of t;
     if known = store then
+      seal := holdfast.seal(tokens[1]);
       waited_for := exists (select 1 from holdfast.tickets t where t.tree = name);
       if waited_for then
         delete from holdfast.grants g
-        where g.resource = key and g.lock_id = id and g.token_hash = tokens[1] and g.schema_version = 1
+        where g.resource = key and g.lock_id = id and g.token_hash = seal and g.schema_version = 1
           and g.mode = 'write' and g.permits is null and holdfast.is_one_line(name, key)
           and not exists (select 1 from holdfast.grants x
             where x.resource = any (holdfast.nodes_of(key)) and x.lock_id <> id)
@@ -61,7 +63,7 @@ begin
         returning g.fencing_token, g.renewals into gone;
       else
         delete from holdfast.grants g
-        where g.resource = key and g.lock_id = id and g.token_hash = tokens[1] and g.schema_version = 1
+        where g.resource = key and g.lock_id = id and g.token_hash = seal and g.schema_version = 1
           and not exists (select 1 from holdfast.grants x
             where x.resource > key || '/' and x.resource < key || '0' and x.cover = id)
           and not exists (select 1 from holdfast.grants x where x.resource = key and x.cover = id)
@@ -69,7 +71,7 @@ begin
       end if;
       if found then
         now := holdfast.now_ms();
-        details := '{"renewals":' || gone.renewals || '}';
+        details := holdfast.by_login('{"renewals":' || gone.renewals || '}');
         guard.audit_seq := guard.audit_seq + 1;
         guard.audit_hash := holdfast.entry_hash(holdfast.entry_body(guard.audit_seq, now, 'released', key, owner, holder_id,
           gone.fencing_token, id, details, guard.audit_hash));
@@ -121,14 +123,14 @@ begin
   g := json_populate_record(null::holdfast.grants, t.offer);
   details := '{"mode":"write","lease_ms":' || g.lease_ms || case when g.detached then ',"detached":true' else '' end;
   if not g.detached then g.lease_ms := least(g.lease_ms, 10000); end if;
-  details := details || ',"handed_over":true,"first_lease_ms":' || g.lease_ms || '}';
+  details := holdfast.by_login(details || ',"handed_over":true,"first_lease_ms":' || g.lease_ms || '}', t.login);
   after.epoch := holdfast.epoch();
   after.fence := 1 + case when guard.epoch = after.epoch then guard.fence else greatest(guard.fence, now) + 1000000000 end;
   after.audit_seq := guard.audit_seq + 1;
   after.audit_hash := holdfast.entry_hash(holdfast.entry_body(after.audit_seq, now, 'granted', g.resource, g.owner,
     g.holder_id, after.fence, g.lock_id, details, guard.audit_hash));
   insert into holdfast.grants values (g.resource, g.lock_id, 1, 'write', null, g.owner, g.holder_id, g.nonce, now, now,
-    g.lease_ms, g.grace_ms, 0, after.fence, g.token_hash, g.profile, g.detached, null, g.proof, g.metadata);
+    g.lease_ms, g.grace_ms, 0, after.fence, g.token_hash, g.profile, g.detached, null, g.proof, g.metadata, t.login);
   insert into holdfast.audit values (guard.tree, after.audit_seq, now, 'granted', g.resource, g.owner, g.holder_id,
     after.fence, g.lock_id, details, after.audit_hash);
   delete from holdfast.tickets x where x.tree = guard.tree and x.ticket_id = t.ticket_id;
@@ -137,10 +139,10 @@ begin
   given := true;
 end $$;
 
--- Anybody may send and hear notifications. The hash of its lease token is known to the client and the server alone, and is
--- not told here: with it the client finds out who wrote this.
-create or replace function holdfast.signed(answer text, ticket_id text, token_hash text) returns text language sql stable as
-$$ select encode(sha256(convert_to(token_hash || ' ' || ticket_id || ' ' || answer, 'UTF8')), 'hex') $$;
+-- Every session may send and hear notifications. The seal of the waiter's token is known to the waiter and the server alone,
+-- and is not in the notification: with it the waiter checks that the server wrote this.
+create or replace function holdfast.signed(answer text, ticket_id text, seal text) returns text language sql stable as
+$$ select encode(sha256(convert_to(seal || ' ' || ticket_id || ' ' || answer, 'UTF8')), 'hex') $$;
 
 -- The advisory lock that a session holds while it listens for a client.
 create or replace function holdfast.listener_of(nonce text) returns bigint language sql immutable as

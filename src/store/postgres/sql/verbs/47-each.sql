@@ -18,7 +18,8 @@ declare
   guards holdfast.trees[] := holdfast.free_guards(keys);
   now bigint := holdfast.now_ms();
   epoch text := holdfast.epoch();
-  details text := '{"mode":"' || mode || '","lease_ms":' || lease_ms || case when detached then ',"detached":true}' else '}' end;
+  details text := holdfast.by_login('{"mode":"' || mode || '","lease_ms":' || lease_ms
+    || case when detached then ',"detached":true}' else '}' end);
   answer json;
 begin
   with step as materialized (
@@ -28,7 +29,7 @@ begin
     from unnest(keys, tokens, lock_ids) as a (key, token, lock_id)
       join unnest(guards) as g on g.tree = split_part(a.key, '/', 1)
       join holdfast.store s on s.store_id = store
-    where g.publishing = 0 and length(a.token) = 43
+    where g.publishing = 0 and length(a.token) = 50
       and holdfast.is_plain(a.key, owner, mode, lease_ms, 0, '{}', holder_id, nonce, a.lock_id, proof)
       and holdfast.profile_of(a.key, s.profile_prefixes, s.profile_names) <> 'strict'
       and not exists (select 1 from holdfast.grants x where x.resource = any (holdfast.nodes_of(a.key)))
@@ -37,7 +38,7 @@ begin
   ), given as (
     insert into holdfast.grants
     select s.key, s.lock_id, 1, mode, null, owner, holder_id, nonce, now, now, lease_ms, coalesce(grace_ms, lease_ms), 0, s.fence,
-      s.token, s.profile, detached, null, proof, '{}'
+      holdfast.seal(s.token), s.profile, detached, null, proof, '{}'
     from step s
   ), entries as (
     insert into holdfast.audit
@@ -67,12 +68,12 @@ begin
   holder_id := holdfast.checked_holder(owner, holder_id);
   with step as materialized (
     select x.resource, x.lock_id, x.fencing_token, g.tree, g.audit_seq + 1 as seq, g.audit_hash as before,
-      '{"renewals":' || x.renewals || '}' as details
+      holdfast.by_login('{"renewals":' || x.renewals || '}') as details
     from unnest(keys, tokens, lock_ids) as a (key, token, lock_id)
       join unnest(guards) as g on g.tree = split_part(a.key, '/', 1)
       join holdfast.store s on s.store_id = store
       join holdfast.grants x on x.resource = a.key and x.lock_id = a.lock_id
-    where x.token_hash = a.token and length(a.token) = 43 and x.schema_version = 1
+    where x.token_hash = holdfast.seal(a.token) and x.schema_version = 1
       and not exists (select 1 from holdfast.tickets t where t.tree = g.tree)
       and not exists (select 1 from holdfast.grants y
         where y.resource > x.resource || '/' and y.resource < x.resource || '0' and y.cover = x.lock_id)

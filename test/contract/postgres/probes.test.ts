@@ -1,10 +1,13 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { administer, sharedServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
 
+const PAGE = fileURLToPath(new URL("../../../docs/postgres.md", import.meta.url));
 const PROBES = fileURLToPath(new URL("../../../docs/probes.sql", import.meta.url));
 
 let server: TestServer;
@@ -17,8 +20,8 @@ function statements(): string[] {
   return readFileSync(PROBES, "utf8")
     .replaceAll(/^--.*$/gm, "")
     .split(/;$/m)
-    .map((text) => text.trim())
-    .filter((text) => text !== "");
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== "");
 }
 
 function hasPsql(): boolean {
@@ -30,6 +33,19 @@ function hasPsql(): boolean {
   }
 }
 
+/** Runs the example of the page as it stands there, with these commands as the window. */
+async function runExample(url: string, window: string) {
+  const blocks = readFileSync(PAGE, "utf8").split("```sh\n").slice(1);
+  const example = blocks.map((block) => block.split("```")[0]).find((block) => block?.includes("lease_acquire"));
+  const script = `run_the_window() { ${window}; }\n${example}`;
+  const child = spawn("sh", ["-c", script, "gates", psqlUrl(url)], { stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: code as number, stdout, stderr };
+}
+
+/** psql refuses parameters that only other clients know. */
+const psqlUrl = (url: string): string => url.replace(/query_timeout=\d+&/, "");
+
 describe("the runtime lease in SQL", () => {
   it("RUN-2: passes the probes T1 to T7 with every statement on a connection of its own", async () => {
     const url = await newPostgresStore(server);
@@ -38,10 +54,29 @@ describe("the runtime lease in SQL", () => {
   });
 
   it.runIf(hasPsql())("RUN-2: passes them with psql -f too (needs psql)", async () => {
-    // psql refuses what only other clients know.
-    const url = (await newPostgresStore(server)).replace(/query_timeout=\d+&/, "");
-    execFileSync("psql", ["-q", "-v", "ON_ERROR_STOP=1", "-f", PROBES, url], {
+    const url = await newPostgresStore(server);
+    execFileSync("psql", ["-q", "-v", "ON_ERROR_STOP=1", "-f", PROBES, psqlUrl(url)], {
       stdio: ["ignore", "ignore", "inherit"],
+    });
+  });
+
+  describe.runIf(hasPsql())("the example in docs/postgres.md (needs psql)", () => {
+    it("lets one of two runs in that begin at once, and the next one when that has ended", async () => {
+      const url = await newPostgresStore(server);
+      const window = "echo begins; sleep 2; echo ends";
+      const both = await Promise.all([runExample(url, window), runExample(url, window)]);
+      expect(both.sort((one, other) => one.code - other.code)).toEqual([
+        { code: 0, stdout: "begins\nends\n", stderr: "" },
+        { code: 75, stdout: "", stderr: "another run has the gates\n" },
+      ]);
+      expect(await runExample(url, "echo begins")).toMatchObject({ code: 0, stdout: "begins\n" });
+    });
+
+    it("ends with an error when its lease was gone before it gave it back", async () => {
+      const url = await newPostgresStore(server);
+      const broken = `sql "select holdfast.break('runtime:gates', 'admin:a', 'a test')" > /dev/null`;
+      const { code, stderr } = await runExample(url, broken);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("the lease had ended")]);
     });
   });
 

@@ -255,6 +255,8 @@ interface ServerFacts {
   readonly isOutdated: boolean;
   /** Settings under which it forgets in a crash what it has promised. */
   readonly forgetful: readonly string[];
+  /** Roles of Holdfast that may not call its functions. */
+  readonly closedRoles: readonly string[];
 }
 
 /** Wakes whoever waits for a change: in this process at once, in others through the system. */
@@ -285,7 +287,8 @@ export interface Installation {
   /** Empty when it is up to date. Changes nothing and creates nothing. `E_FORMAT_UNSUPPORTED` for a newer one. */
   pending(): Promise<readonly MigrationStep[]>;
   /** Sets it up or brings it up to date; does nothing where opening it does that. */
-  install(): Promise<void>;
+  /** Returns what the server warned of. */
+  install(): Promise<readonly string[]>;
   /** Drops everything of ours; false when there is nothing. `E_LOCK_CONFLICT` while anything is held. */
   uninstall(clock: Clock): Promise<boolean>;
 }

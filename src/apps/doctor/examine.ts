@@ -4,7 +4,7 @@
  * A check that fails by itself, because what it looks at cannot be read, is a finding too: nothing stops the others.
  */
 
-import type { HoldfastError } from "../../base/errors.js";
+import { type HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Workspace } from "../../features/configuration.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { newNonce } from "../../platform/liveness/proof-of-life.js";
@@ -116,6 +116,15 @@ async function lookOnce(check: Check, patient: Patient): Promise<readonly Diagno
     return await check.look(patient);
   } catch (error) {
     const { message } = error as Error;
+    // mutant: doctor-read-only: "read_only" → ""
+    if (isHoldfastError(error, "E_STORE_UNAVAILABLE") && error.details.reason === "read_only")
+      return [
+        {
+          code: "STORE_READ_ONLY",
+          message: "the server only reads: the places in the queue, and what goes with them, were not looked at",
+          next: ["For all checks, name the primary in the URL."],
+        },
+      ];
     const next = ["Mend or restore what the message names, then look again."];
     return [{ code: "STORE_UNREADABLE", message, next }];
   }

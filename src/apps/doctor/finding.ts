@@ -55,6 +55,16 @@ export const FINDINGS = {
     severity: "warning",
     meaning: "The database server does not wait for its disk, so a crash may lose grants that were given.",
   },
+  STORE_CLOSED: {
+    category: "store",
+    severity: "warning",
+    meaning: "A role of Holdfast in the database may not call its functions.",
+  },
+  STORE_READ_ONLY: {
+    category: "store",
+    severity: "info",
+    meaning: "The database server only reads, so a part of the store was not looked at.",
+  },
   STORE_UNREADABLE: {
     category: "store",
     severity: "error",

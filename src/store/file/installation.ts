@@ -30,7 +30,7 @@ export function createFileInstallation(place: string): Installation {
       checkVersion(mark);
       return [];
     },
-    install: async () => undefined,
+    install: async () => [],
     async uninstall(clock) {
       if (!isThere(mark)) return false;
       await underGuard(join(layout.root, "store.guard"), () => {

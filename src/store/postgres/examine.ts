@@ -42,6 +42,9 @@ async function look(url: string, connection: Connection): Promise<Examination | 
   const forgetful = Object.entries({ fsync, synchronous_commit, full_page_writes })
     .filter(([, value]) => value === "off")
     .map(([name]) => `${name} = off`);
+  const isOutdated = told.functions_hash !== functionsMark();
+  // Functions of another version may lack this one.
+  const closedRoles = isOutdated ? [] : await connection.ask<readonly string[]>(() => call("closed_roles", {}));
   return {
     url,
     id: storeId,
@@ -51,7 +54,7 @@ async function look(url: string, connection: Connection): Promise<Examination | 
     proofs: null,
     guards: [],
     integrity: () => [],
-    server: { isOutdated: told.functions_hash !== functionsMark(), forgetful },
+    server: { isOutdated, forgetful, closedRoles },
     close: () => connection.close(),
   };
 }

@@ -2,7 +2,7 @@
  * Installs the schema and brings it up to date. A migration runs the steps for the tables that the store lacks, in the
  * order of their versions, then the scripts with the functions (10 to 90), and records the version and a hash of the
  * functions. Functions of another hash are replaced within a version too; a change of a signature drops the function in
- * its script.
+ * its script. A migration that finds nothing to do still runs the script of the roles.
  *
  * All of it is one transaction under an advisory lock. Of several clients that migrate at once one does it, and the others
  * find it done. A crash before the commit leaves the version that was there, whole; after the commit the new one.
@@ -14,6 +14,7 @@ import pg from "pg";
 import { HoldfastError } from "../../base/errors.js";
 import type { Installation, MigrationStep } from "../contract.js";
 import { toHoldfastError } from "./connection/error-codes.js";
+import { assertSupportedUrl } from "./connection/supported-url.js";
 
 const { basename } = posix;
 const VERSION = 1;
@@ -23,6 +24,8 @@ const TABLES = [
   { version: 1, script: "tables/02-jobs.sql" },
   { version: 1, script: "tables/03-manifests.sql" },
 ];
+/** Idempotent. */
+const ROLES = "roles/90-roles.sql";
 const SCRIPTS = new URL("./sql/", import.meta.url);
 
 /** Throws `E_FORMAT_UNSUPPORTED` when the store has a later version of the schema than `known`. */
@@ -47,13 +50,9 @@ export function createPostgresInstallation(url: string, tables = tableSteps()): 
   const known = Math.max(...tables.map(({ version }) => version));
   const pending: StepsOf = (client, version) => pendingSteps(client, version, { tables, known });
   return {
-    pending: () => migrate(url, { steps: pending, known, isDryRun: true }),
-    async install() {
-      await migrate(url, { steps: pending, known, isDryRun: false });
-    },
-    async uninstall() {
-      return (await migrate(url, { steps: leavingSteps, known, isDryRun: false })).length > 0;
-    },
+    pending: async () => (await migrate(url, { steps: pending, known, isDryRun: true })).steps,
+    install: async () => (await migrate(url, { steps: withRoles(pending), known, isDryRun: false })).warnings,
+    uninstall: async () => (await migrate(url, { steps: leavingSteps, known, isDryRun: false })).steps.length > 0,
   };
 }
 
@@ -66,14 +65,33 @@ interface Move {
   readonly isDryRun: boolean;
 }
 
-/** The steps that were taken, or would be. */
-async function migrate(url: string, { steps: stepsOf, known, isDryRun }: Move): Promise<readonly MigrationStep[]> {
+/** An administrator may have made the roles since the last migration: rights are given every time. */
+function withRoles(pending: StepsOf): StepsOf {
+  return async (client, version) => {
+    const steps = await pending(client, version);
+    // mutant: postgres-roles-again: steps.length > 0 → true
+    return steps.length > 0 ? steps : [{ version: VERSION, about: basename(ROLES), statements: read(ROLES) }];
+  };
+}
+
+interface Moved {
+  /** The steps that were taken, or would be. */
+  readonly steps: readonly MigrationStep[];
+  readonly warnings: readonly string[];
+}
+
+async function migrate(url: string, { steps: stepsOf, known, isDryRun }: Move): Promise<Moved> {
+  assertSupportedUrl(url);
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
     application_name: "holdfast migrate",
   });
   client.on("error", () => undefined);
+  const warnings: string[] = [];
+  client.on("notice", ({ severity, message = "" }) => {
+    if (severity === "WARNING") warnings.push(message);
+  });
   try {
     await client.connect();
     // mutant: postgres-upgrade-whole: await client.query("begin"); →
@@ -86,7 +104,7 @@ async function migrate(url: string, { steps: stepsOf, known, isDryRun }: Move): 
     const steps = await stepsOf(client, version);
     if (!isDryRun) for (const { statements } of steps) await client.query(statements);
     await client.query(isDryRun ? "rollback" : "commit");
-    return steps;
+    return { steps, warnings };
   } catch (error) {
     throw toHoldfastError(error, client.host);
   } finally {

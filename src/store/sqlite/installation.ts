@@ -31,7 +31,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
         statements: sql.trim(),
       }));
     },
-    install: async () => undefined,
+    install: async () => [],
     async uninstall(clock) {
       if (!isThere(path)) return false;
       const turnstile = openTurnstile(`${path}-turn`);

@@ -25,14 +25,18 @@ export async function migrateStore(context: ContextWith<MigrateFlags>): Promise<
     return { data: { store, removed }, text: () => (removed ? `${store} is gone` : `there was nothing in ${store}`) };
   }
   const migrations = await installation.pending();
+  let warnings: readonly string[] = [];
   if (!dryRun) {
-    await installation.install();
+    warnings = await installation.install();
     await context.openHoldfast();
   }
   return {
     data: { store, applied: !dryRun, migrations },
     text: () => textOf(migrations, dryRun),
-    notes: migrations.length === 0 ? [`${store} is up to date`] : [],
+    notes: [
+      ...(migrations.length === 0 ? [`${store} is up to date`] : []),
+      ...warnings.map((each) => `warning: ${each}`),
+    ],
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks a store on a server: whether it has the functions of this version, and whether the server's settings keep
- * grants through a crash.
+ * Checks a store on a server: whether it has the functions of this version, whether the server's settings keep grants
+ * through a crash, and whether its roles may call the functions.
  */
 import { type Check, type Diagnosis, storeOf } from "../check.js";
 
@@ -22,6 +22,13 @@ export const databaseServer: Check = {
         code: "STORE_FORGETFUL",
         message: `${where} may forget grants in a crash: ${server.forgetful.join(", ")}`,
         next: ["Set it back to on, in postgresql.conf or for the role and database that set it."],
+      });
+    // mutant: doctor-closed-roles: server.closedRoles.length > 0 → false
+    if (server.closedRoles.length > 0)
+      found.push({
+        code: "STORE_CLOSED",
+        message: `${server.closedRoles.join(" and ")} may not call all functions on ${where}`,
+        next: ["Run `holdfast migrate` with the account that owns the schema: it gives the roles their rights."],
       });
     return found;
   },

@@ -17,6 +17,7 @@ import { beginWith } from "./begin-with.js";
 import type { Call } from "./call.js";
 import { isLostConnection, TOO_MANY_CLIENTS, toCallersError, toHoldfastError } from "./error-codes.js";
 import { Question } from "./query.js";
+import { assertSupportedUrl } from "./supported-url.js";
 import { createWakeUps, type PostgresWakeUps } from "./wake-ups.js";
 
 const CONNECTIONS = 10;
@@ -172,6 +173,7 @@ export function connect(url: string): Connection {
 }
 
 function openLine(url: string): Shared {
+  assertSupportedUrl(url);
   const meet = async (client: pg.ClientBase): Promise<void> => {
     line.isDirect ??= !(await hasPoolerInBetween(client));
   };

@@ -63,6 +63,9 @@ export function isLostConnection(error: unknown): boolean {
 export function toHoldfastError(error: unknown, where: string): Error {
   if (error instanceof HoldfastError) return error;
   const { code, message = String(error), detail, hint } = factsOf(error);
+  // The driver's own words for a password that the server requests and the caller has not given.
+  if (message.includes("client password must be a string"))
+    return accessDenied(where, "it requests a password, and there is none", error);
   if (!isSqlState(code))
     return error instanceof TypeError ? error : unavailable(where, message, error, reasonOfLoss(code, message));
   if (code.startsWith("HF")) return refusal(message, detail, hint, error);
@@ -71,13 +74,10 @@ export function toHoldfastError(error: unknown, where: string): Error {
       cause: error,
       next: [
         "In a store, grant holdfast_user to it, or holdfast_admin to break locks; only the schema's owner migrates.",
+        "If it has that role, run `holdfast migrate` as the schema's owner: it gives the roles their rights.",
       ],
     });
-  if (code.startsWith("28"))
-    return new HoldfastError("E_CONFIG", `${where} lets this account not in: ${message}`, {
-      reason: "access_denied",
-      cause: error,
-    });
+  if (code.startsWith("28")) return accessDenied(where, message, error);
   if (NOTHING_THERE.has(code)) return nothingThere(where, message, error);
   const next = nextAfter(code, message);
   const reason = reasonOf(code, message);
@@ -86,6 +86,14 @@ export function toHoldfastError(error: unknown, where: string): Error {
     return new HoldfastError("E_INVALID_ARGUMENT", `the server cannot take it: ${message}`, { cause: error });
   if (code.startsWith("42") && error instanceof Error) return error;
   return unavailable(where, message, error, reason);
+}
+
+function accessDenied(where: string, message: string, cause: unknown): HoldfastError {
+  return new HoldfastError("E_CONFIG", `${where} does not let this account in: ${message}`, {
+    reason: "access_denied",
+    cause,
+    next: ["Check the user and the password (in the URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."],
+  });
 }
 
 /** Of a statement the caller wrote: what concerns us is coded, what concerns the statement is the server's own error. */

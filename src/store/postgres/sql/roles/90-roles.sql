@@ -11,7 +11,9 @@ begin
 exception
   when duplicate_object or unique_violation then null;
   when insufficient_privilege then
-    raise warning 'the roles holdfast_user and holdfast_admin could not be created: ask an administrator, then migrate again';
+    raise warning 'this account may not create the roles holdfast_user and holdfast_admin, so only it can use the store. '
+      'An administrator creates them: create role holdfast_user nologin; create role holdfast_admin nologin; '
+      'grant holdfast_user to holdfast_admin. Then run holdfast migrate again';
 end $$;
 
 revoke all on schema holdfast from public;

@@ -149,7 +149,8 @@ export const ERRORS = {
       invalid_value: "A setting has a value that is not valid, or a needed one is not set.",
       unknown_field: "The configuration has a field that this version does not know.",
       invalid_file: "A file that Holdfast reads or edits does not have the form that it needs.",
-      invalid_store_url: "The URL of a store has an unknown scheme, lacks its path, or has a part that is not supported.",
+      invalid_store_url:
+        "The URL of a store has an unknown scheme, lacks its path, or has a part that is not supported.",
       settings_differ: "The caller states other settings than the store has recorded.",
       key_differs: "The target is published under another key.",
       other_machine: "Another machine uses the store, which is for one machine only.",

@@ -81,8 +81,8 @@ describe("the SQL of PostgreSQL", () => {
     const found = files.flatMap(({ strings }) =>
       strings.map((each) => /^\{?([a-z]+(?:[:/](?='$)|(?=\}'$)))/.exec(each)?.[1]),
     );
-    // `kind:` is a label that a worker has, `service:` an owner; the others are marks of a lock.
-    const others = ["kind:", "service:", "read", "write"];
+    // `kind:` is a label that a worker has, `service:` and `job:` begin owners; the others are marks of a lock.
+    const others = ["kind:", "service:", "job:", "read", "write"];
     const kinds = new Set(found.filter((each) => each !== undefined && !others.includes(each)));
     expect(kinds).toEqual(new Set([JOBS_TREE, `${JOBS_TREE}/`, RUNTIME, DELIVERABLE]));
   });

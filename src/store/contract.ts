@@ -46,7 +46,10 @@ export interface GrantRef {
   readonly tokenHash: string;
 }
 
-/** Something the client holds and shows with a request, so that it is no stranger to itself. */
+/**
+ * A grant that the client holds, by which the grants of its own request do not conflict with it. The client sends only what
+ * the store still has; a server counts a key only with the token that holds it.
+ */
 export interface Presented {
   readonly resource: Key;
   readonly tokenHash: string;

@@ -10,7 +10,7 @@ const PREDICATE = "nothing_near";
 /** Writes what its caller decided. */
 const WRITER = "issue";
 /** Puts the caller's own grant back in its place: nothing is decided. */
-const OWN_GRANT = "resume";
+const OWN_GRANT = "resume_grants";
 
 /**
  * Returns `{ statements, predicates }`, the names of SQL functions. A statement of "may this be granted" is `decide`, and

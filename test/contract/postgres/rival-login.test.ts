@@ -263,6 +263,20 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)(
 );
 
 describe("arguments that make no sense", () => {
+  it("a ticket of a request for other keys is refused by name", async () => {
+    const url = await newPostgresStore(server);
+    const ask = async (call: string) =>
+      (await administer<{ told: { ticket_id: string } }>(url, `select holdfast.${call} as told`))[0]?.told.ticket_id;
+    await ask("acquire('{q/a,q/b}', 'agent:a', lease_ms => 600000)");
+    const ticket = await ask("acquire('{q/a}', 'agent:b', wait_ms => 600000)");
+    await expect(ask(`acquire('{q/b}', 'agent:b', wait_ms => 600000, ticket_id => '${ticket}')`)).rejects.toMatchObject(
+      {
+        code: "HF007",
+        message: expect.stringContaining("ticket_id:"),
+      },
+    );
+  });
+
   it.each([
     ["renew('{{a,b}}', '{x}')", "keys"],
     ["renew('{{a}}', '{x}')", "keys"],

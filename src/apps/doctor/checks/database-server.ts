@@ -23,7 +23,7 @@ export const databaseServer: Check = {
         message: `${where} may forget grants in a crash: ${server.forgetful.join(", ")}`,
         next: ["Set it back to on, in postgresql.conf or for the role and database that set it."],
       });
-    // mutant: doctor-closed-roles: server.closedRoles.length > 0 → false
+    // mutant: doctor-closed-roles: length > 0 → length > 9
     if (server.closedRoles.length > 0)
       found.push({
         code: "STORE_CLOSED",

@@ -52,7 +52,8 @@ describe("an account that may not create roles", { timeout: LIMIT }, () => {
 describe("a standby", { timeout: LIMIT }, () => {
   // kills: doctor-read-only
   it("is not taken by the doctor for a damaged store", async () => {
-    const url = as("postgres");
+    await administer(server.url, "create database standby");
+    const url = inDatabase(server.url, "standby");
     const place = scene();
     expect(await place.run(["migrate", "--store", url])).toMatchObject({ exit: 0 });
     const holdfast = await openHoldfast({ store: url, owner: "agent:a", heart: "loop" });

@@ -23,7 +23,7 @@ end $$;
 
 create or replace function holdfast.trees_of(keys text[]) returns text[] language plpgsql immutable as $$
 begin
-  if keys[1] is null then perform holdfast.invalid('keys', 'a list of keys, in one dimension'); end if;
+  if cardinality(keys) > 0 and keys[1] is null then perform holdfast.invalid('keys', 'a list of keys, in one dimension'); end if;
   if cardinality(keys) = 1 then return array[split_part(keys[1], '/', 1)]; end if;
   return array(select distinct split_part(key, '/', 1) collate "C" as tree from unnest(keys) key order by tree);
 end $$;

@@ -141,5 +141,6 @@ begin
   -- As in stand_in_line.
   perform set_config('synchronous_commit', 'off', true);
   update holdfast.tickets x set kept = kept::json
-  where x.tree = any (holdfast.trees_of(keys)) and x.ticket_id = ticket_id and x.kept::text is distinct from kept;
+  where x.tree = any (holdfast.trees_of(keys)) and x.ticket_id = ticket_id and x.login = session_user
+    and x.kept::text is distinct from kept;
 end $$;

@@ -32,6 +32,21 @@ export function lostStore(url: string, lost: StoreLoss, expectedId?: string, fou
   });
 }
 
+/** The same for a file that is there and empty, where no record says that it was a store. */
+export function emptyStore(url: string, path: string): HoldfastError {
+  return new HoldfastError(
+    "E_STORE_CORRUPT",
+    `the store ${url} was emptied, or never was a store: ${path} is an empty file`,
+    {
+      details: { store: url, path, lost: "emptied" },
+      next: [
+        "Put the store back if there is a backup.",
+        `Or begin a new one, with nothing held in it: holdfast init, or outside of a workspace remove ${path} first`,
+      ],
+    },
+  );
+}
+
 export function isLostStore(error: unknown): error is HoldfastError {
   return error instanceof HoldfastError && error.code === "E_STORE_CORRUPT" && error.details.lost !== undefined;
 }

@@ -55,7 +55,11 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
       reason: "invalid_store_url",
       next: ["Use sqlite:PATH or postgres://…, or leave `database` out to use the store's own."],
     });
-  const { openForeignRows: open } = await import("./sqlite/dal/foreign-rows.js");
+  const [{ openForeignRows: open }, { freeClosed }] = await Promise.all([
+    import("./sqlite/dal/foreign-rows.js"),
+    import("./sqlite/connection/closed-connections.js"),
+  ]);
+  await freeClosed();
   return open(url.slice("sqlite:".length));
 }
 

@@ -1,6 +1,6 @@
 /**
  * Makes a workspace on purpose: `holdfast init`. Beside what a first opening does, it turns a workspace that was made in
- * passing into one that is meant to be, begins a new store for one that was lost, and moves the workspace to another store
+ * passing into one that is meant to be, begins a new store for one that was lost or emptied, and moves the workspace to another store
  * while nothing is held in the recorded one.
  *
  * The record changes in one rename. A crash before it leaves the recorded store in force, and perhaps a new store that no
@@ -10,6 +10,7 @@
 import { existsSync, renameSync } from "node:fs";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { withoutPassword } from "../../base/without-password.js";
+import { NamedFile } from "../../files/named-file.js";
 import { isExpired } from "../../lock/profile.js";
 import { createSystemClock } from "../../platform/clock.js";
 import { identifyStore, openStore, openStoreForReading } from "../../store/open.js";
@@ -29,8 +30,11 @@ export interface RecordChange {
 /** Brings the record in line with what the caller names. Returns null when nothing had to change, or no record is there. */
 export async function settleRecord(found: FoundWorkspace, isNested: boolean): Promise<RecordChange | null> {
   const { root, record } = found;
-  if (root !== null && record === null) await assertNothingHeldAround(root);
-  if (root === null || record === null) return null;
+  if (root === null) return null;
+  if (record === null) {
+    await assertNothingHeldAround(root);
+    return settleEmptied(found.store);
+  }
   makeHome(root);
   const wanted = found.sources.store === "record" ? record.store.url : found.store;
   const there = await idAt(wanted);
@@ -48,6 +52,15 @@ export async function settleRecord(found: FoundWorkspace, isNested: boolean): Pr
     throw inUse(root, record, since);
   }
   return { before: record.store.url, wasLost: isSameUrl };
+}
+
+/** A store without a record that was emptied: it is set aside, and the opening that follows begins a new one. */
+function settleEmptied(url: string): RecordChange | null {
+  const path = storeMark(url);
+  // mutant: init-emptied: if (path === null || !NamedFile.at(path)?.isEmpty) return null; → if (url !== "") return null;
+  if (path === null || !NamedFile.at(path)?.isEmpty) return null;
+  setAside(url);
+  return { before: url, wasLost: true };
 }
 
 /** A crash between the two leaves the store with this workspace as its first; the same command asks again. */

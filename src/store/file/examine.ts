@@ -8,7 +8,7 @@ import { createReader } from "../local/local-store.js";
 import { createReadingStore } from "../local/reading-store.js";
 import { type Layout, layoutOf, treeFolders } from "./layout.js";
 import { createFileRecords } from "./records.js";
-import { assertStoreRecord, type StoreRecord } from "./store-record.js";
+import { assertNotEmpty, readStoreRecord, type StoreRecord } from "./store-record.js";
 import { readBlock } from "./tree/read-block.js";
 import { assertUsable, type TreeRecord } from "./tree/tree-record.js";
 
@@ -57,10 +57,8 @@ export function readFileStore(place: string, stated: Partial<Settings>, clock: C
 }
 
 function recordIn({ root }: Layout): StoreRecord | null {
-  const path = join(root, "store.json");
-  const record = readBlock<StoreRecord>(path);
-  if (record !== null) assertStoreRecord(record, path);
-  return record;
+  assertNotEmpty(root, join(root, "store.json"));
+  return readStoreRecord(root);
 }
 
 function problemWith(path: string): string[] {

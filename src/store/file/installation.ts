@@ -17,6 +17,7 @@ import { assertNothingHeld } from "../still-held.js";
 import { FIRST_WORKSPACE } from "./first-workspace.js";
 import { type Layout, layoutOf } from "./layout.js";
 import { createFileRecords } from "./records.js";
+import { assertNotEmpty } from "./store-record.js";
 import { BlockFile } from "./tree/block-file.js";
 
 const AT_ONCE = 50_000;
@@ -26,12 +27,14 @@ export function createFileInstallation(place: string): Installation {
   const mark = join(layout.root, "store.json");
   return {
     async pending() {
+      assertNotEmpty(layout.root, mark);
       if (!isThere(mark)) return [{ version: 1, about: "folders for locks, and store.json", statements: layout.root }];
       checkVersion(mark);
       return [];
     },
     install: async () => [],
     async uninstall(clock) {
+      assertNotEmpty(layout.root, mark);
       if (!isThere(mark)) return false;
       await underGuard(join(layout.root, "store.guard"), () => {
         checkVersion(mark);

@@ -11,7 +11,6 @@ import { join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { lostStore } from "../../base/lost-store.js";
 import { enterAll, openGuard } from "../../files/guard.js";
-import { NamedFile } from "../../files/named-file.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Instant } from "../../lock/time.js";
@@ -27,10 +26,9 @@ import { type Layout, layoutOf } from "./layout.js";
 import { FileLedger } from "./ledger.js";
 import { createFileRecords } from "./records.js";
 import { StorePlace } from "./store-place.js";
-import { assertStoreRecord, type StoreRecord } from "./store-record.js";
+import { assertNotEmpty, assertStoreRecord, readStoreRecord, type StoreRecord } from "./store-record.js";
 import { BlockFile } from "./tree/block-file.js";
 import { FenceFloor } from "./tree/fence-floor.js";
-import { readBlock } from "./tree/read-block.js";
 
 export async function openFileStore(
   place: string,
@@ -46,10 +44,10 @@ export async function openFileStore(
   const layout = layoutOf(resolve(place));
   const url = `file:${layout.root}`;
   const mark = join(layout.root, "store.json");
-  const named = NamedFile.at(mark);
-  if (named?.isEmpty) throw lostStore(url, "emptied", expectedId);
-  if (expectedId !== undefined) assertExpected(url, expectedId, readBlock<StoreRecord>(mark));
-  prepareFolder(layout, named === null);
+  assertNotEmpty(layout.root, mark);
+  const known = readStoreRecord(layout.root);
+  if (expectedId !== undefined) assertExpected(url, expectedId, known);
+  prepareFolder(layout, known === null);
   const { settings, store_id: id } = await agree(layout, stated, clock(), expectedId);
   const storePlace = new StorePlace(url, mark);
   const floor = new FenceFloor(layout.root);

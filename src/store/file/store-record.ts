@@ -1,6 +1,8 @@
 /** Defines store.json, the id of a store and the settings that all its users agree on, and checks it before it is relied on. */
 import { join, resolve } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
+import { emptyStore } from "../../base/lost-store.js";
+import { NamedFile } from "../../files/named-file.js";
 import { SCHEMA_VERSION } from "../../lock/grant.js";
 import { checkSettings, type Settings } from "../../lock/settings.js";
 import type { MachineRecord } from "../local/one-machine.js";
@@ -23,11 +25,21 @@ export function assertStoreRecord(record: StoreRecord, path: string): void {
 
 /** Returns the id of the store in a folder, or null where there is none. `E_IO`, `E_STORE_CORRUPT` */
 export function identifyFileStore(place: string): string | null {
-  const path = join(resolve(place), "store.json");
+  return readStoreRecord(resolve(place))?.store_id ?? null;
+}
+
+/** Returns null where there is no store. `E_IO`, `E_FORMAT_UNSUPPORTED`, `E_STORE_CORRUPT` */
+export function readStoreRecord(folder: string): StoreRecord | null {
+  const path = join(folder, "store.json");
   const record = readBlock<StoreRecord>(path);
-  if (record === null) return null;
-  assertStoreRecord(record, path);
-  return record.store_id;
+  if (record !== null) assertStoreRecord(record, path);
+  return record;
+}
+
+/** The error of a lost store, where store.json is there and empty. */
+export function assertNotEmpty(folder: string, path: string): void {
+  // mutant: file-emptied: if (NamedFile.at(path)?.isEmpty) throw → if (path === "") throw
+  if (NamedFile.at(path)?.isEmpty) throw emptyStore(`file:${folder}`, path);
 }
 
 function isSane({ schema_version, store_id, settings, machine }: StoreRecord): boolean {

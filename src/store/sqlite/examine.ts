@@ -7,7 +7,6 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
-import { lostStore } from "../../base/lost-store.js";
 import { assertAgree, type Settings } from "../../lock/settings.js";
 import type { Clock } from "../../platform/clock.js";
 import { isThere } from "../../platform/look-up.js";
@@ -15,10 +14,11 @@ import type { Examination, Store } from "../contract.js";
 import { lifeByProofs } from "../local/liveness-and-wake-ups.js";
 import { createReader } from "../local/local-store.js";
 import { createReadingStore } from "../local/reading-store.js";
+import { freeClosed } from "./connection/closed-connections.js";
 import type { Database } from "./connection/database.js";
 import { recorded, type StoreFacts, schemaOf } from "./connection/migrate.js";
 import { MIGRATIONS, type Migration, newestVersion } from "./connection/schema.js";
-import { stateOf } from "./make.js";
+import { assertNotEmpty, stateOf } from "./make.js";
 import { ReadConnection } from "./read-connection.js";
 import { recordsOf } from "./records.js";
 
@@ -59,7 +59,8 @@ export function examineSqliteStore(place: string, migrations: readonly Migration
 }
 
 /** Null when there is no store yet. `E_CONFIG` when its settings disagree with those stated. */
-export function readSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Store | null {
+export async function readSqliteStore(place: string, stated: Partial<Settings>, clock: Clock): Promise<Store | null> {
+  await freeClosed();
   const path = resolve(place);
   if (!isMade(path)) return null;
   const { connection, id, settings } = openFound(path, path, MIGRATIONS);
@@ -86,10 +87,9 @@ export function readSqliteStore(place: string, stated: Partial<Settings>, clock:
 
 /** Throws the error of a lost store for a file that was emptied: a store is never without its tables. */
 function isMade(path: string): boolean {
-  const state = stateOf(path);
-  // mutant: read-emptied: if (state === "empty") throw → if (path === "") throw
-  if (state === "empty") throw lostStore(`sqlite:${path}`, "emptied");
-  return state === "there";
+  // mutant: read-emptied: assertNotEmpty(path); →
+  assertNotEmpty(path);
+  return stateOf(path) === "there";
 }
 
 function proofsOf(path: string): string {

@@ -6,13 +6,18 @@
 import { resolve } from "node:path";
 import { isHoldfastError } from "../../base/errors.js";
 import { lostStore } from "../../base/lost-store.js";
+import { freeClosed } from "./connection/closed-connections.js";
 import { Database } from "./connection/database.js";
 import { recorded } from "./connection/migrate.js";
 import { stateOf } from "./make.js";
 
 /** Returns null where there is no database, or one without a store. Creates and changes nothing. `E_IO` */
-export function identifySqliteStore(place: string): string | null {
-  const path = resolve(place);
+export async function identifySqliteStore(place: string): Promise<string | null> {
+  await freeClosed();
+  return idAt(resolve(place));
+}
+
+function idAt(path: string): string | null {
   if (stateOf(path) !== "there") return null;
   const database = new Database(path, { reading: stateOf(`${path}-wal`) === "missing" ? "alone" : "beside writers" });
   try {
@@ -26,7 +31,7 @@ export function identifySqliteStore(place: string): string | null {
 export function assertExpected(path: string, expectedId: string): void {
   const state = stateOf(path);
   if (state !== "there") throw lostStore(`sqlite:${path}`, state === "empty" ? "emptied" : "missing", expectedId);
-  assertId(identifySqliteStore(path), path, expectedId);
+  assertId(idAt(path), path, expectedId);
 }
 
 /** The same for a database that is open. */
@@ -41,12 +46,12 @@ function assertId(found: string | null, path: string, expectedId: string): void 
   if (found !== expectedId) throw lostStore(url, "replaced", expectedId, found);
 }
 
-/** Null where there is no table of settings. */
+/** Null where there is no table of settings, as in a database of another program. */
 function idIn(database: Pick<Database, "prepare">): string | null {
   try {
     return recorded(database, "store_id");
   } catch (error) {
-    if (isHoldfastError(error)) throw error;
-    return null;
+    if (isHoldfastError(error, "E_STORE_CORRUPT") && error.details.missing !== undefined) return null;
+    throw error;
   }
 }

@@ -16,6 +16,7 @@ import { Database } from "./connection/database.js";
 import { knownVersion, runMissing } from "./connection/migrate.js";
 import { MIGRATIONS, type Migration, missingMigrations, tablesOf } from "./connection/schema.js";
 import { openTurnstile } from "./connection/turnstile.js";
+import { assertNotEmpty } from "./make.js";
 import { Tables } from "./tables.js";
 
 const AT_ONCE = 50_000;
@@ -24,6 +25,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
   const path = resolve(place);
   return {
     async pending() {
+      assertNotEmpty(path);
       const version = isThere(path) ? withDatabase(path, (database) => knownVersion(database, migrations)) : 0;
       return missingMigrations(migrations, version).map(({ version, about, sql }) => ({
         version,
@@ -33,6 +35,7 @@ export function createSqliteInstallation(place: string, migrations: readonly Mig
     },
     install: async () => [],
     async uninstall(clock) {
+      assertNotEmpty(path);
       if (!isThere(path)) return false;
       const turnstile = openTurnstile(`${path}-turn`);
       await enterAll([turnstile], path);

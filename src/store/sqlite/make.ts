@@ -7,16 +7,14 @@
  *   3. link it to PATH, sync the folder                                    a crash leaves it under two names, which is whole
  *   4. remove the private name
  *
- * So a database that is empty was emptied, and is refused as a lost store, where its turnstile and proofs of life, or a
- * WAL, show that it was one. An empty file without these was made by another program: the new database takes its place. A
- * crash in that case leaves the empty file with a turnstile; where proofs of life of another store lie in the same folder,
- * it is refused from then on, and the message says so.
+ * So a file that is empty was emptied or never was a database, which nothing can tell apart: it is refused as a lost store
+ * and left as it is.
  */
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ioError } from "../../base/errors.js";
-import { lostStore } from "../../base/lost-store.js";
+import { emptyStore } from "../../base/lost-store.js";
 import { removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { READ_AND_WRITE, takeRights } from "../../platform/folder-rights.js";
 import { namesIn } from "../../platform/look-up.js";
@@ -34,15 +32,13 @@ export function stateOf(path: string): FileState {
   }
 }
 
-/** The error of a lost store, where an empty file was a database. Call it before there is a turnstile. */
-export function assertNeverUsed(path: string): void {
-  const isThere = (companion: string): boolean => stateOf(companion) !== "missing";
-  if (isThere(`${path}-wal`) || (isThere(`${path}-turn`) && isThere(join(dirname(path), "alive"))))
-    // mutant: sqlite-emptied: throw lostStore( → if (path === "") throw lostStore(
-    throw lostStore(`sqlite:${path}`, "emptied");
+/** The error of a lost store, where there is an empty file. */
+export function assertNotEmpty(path: string): void {
+  // mutant: sqlite-emptied: if (stateOf(path) === "empty") throw → if (path === "") throw
+  if (stateOf(path) === "empty") throw emptyStore(`sqlite:${path}`, path);
 }
 
-/** Where there is no database, or an empty file that never was one. `makeTables` records the id too. */
+/** Where there is no database. `makeTables` records the id too. */
 export function makeDatabase(path: string, makeTables: (database: Database) => void): void {
   const own = `${path}-new-${randomUUID()}`;
   sweep(path);
@@ -71,15 +67,12 @@ function putInPlace(own: string, path: string): void {
   } finally {
     closeSync(fd);
   }
-  if (stateOf(path) === "empty") renameSync(own, path);
-  else {
-    linkUnlessThere(own, path);
-    removeQuietly(own);
-  }
+  linkUnlessThere(own, path);
+  removeQuietly(own);
   syncFolder(dirname(path));
 }
 
-/** Without its turnstile, which a person may have deleted, two processes may be here. */
+/** Two processes may be here when a person has deleted the turnstile; or another program has made a file. */
 function linkUnlessThere(own: string, path: string): void {
   try {
     linkSync(own, path);

@@ -16,6 +16,7 @@ import type { Store } from "../contract.js";
 import { openProofFolder } from "../local/liveness-and-wake-ups.js";
 import { createLocalStore } from "../local/local-store.js";
 import { assertNothingForeign, isOtherMachine, type MachineRecord, machineRecord } from "../local/one-machine.js";
+import { freeClosed } from "./connection/closed-connections.js";
 import { Database } from "./connection/database.js";
 import { factsAsTheyAre, migrate, recorded, type StoreFacts } from "./connection/migrate.js";
 import { Presence } from "./connection/presence.js";
@@ -24,7 +25,7 @@ import { openTurnstile } from "./connection/turnstile.js";
 import { assertExpected, assertMeant } from "./identify.js";
 import { activeJobs } from "./jobs/active-jobs.js";
 import { SqliteLedger } from "./ledger.js";
-import { assertNeverUsed, makeDatabase, stateOf } from "./make.js";
+import { assertNotEmpty, makeDatabase, stateOf } from "./make.js";
 import { createRecords } from "./records.js";
 import { Tables } from "./tables.js";
 
@@ -45,10 +46,11 @@ export async function openSqliteStore(
       reason: "invalid_store_url",
       next: ["Write sqlite:PATH."],
     });
+  await freeClosed();
   const path = resolve(place);
   const url = `sqlite:${path}`;
-  if (expectedId !== undefined && !isInUse(path)) assertExpected(path, expectedId);
-  else if (expectedId === undefined && stateOf(path) === "empty") assertNeverUsed(path);
+  if (expectedId === undefined) assertNotEmpty(path);
+  else if (!isInUse(path)) assertExpected(path, expectedId);
   prepareFolder(dirname(path), stateOf(path) === "missing");
 
   const isMeant = (database: Database): void => {
@@ -66,6 +68,7 @@ export async function openSqliteStore(
       if (stateOf(path) !== "there") {
         if (expectedId !== undefined) assertExpected(path, expectedId);
         makeDatabase(path, (database) => migrate(database, stated, migrations));
+        assertNotEmpty(path);
       }
       opened ??= openHere(path, isMeant);
       // What this writes begins the WAL, so that the first lock does not have to.

@@ -28,7 +28,6 @@ const COARSE_TICK_MS = 2_000;
 
 interface Opened {
   readonly database: Database;
-  readonly tables: Tables;
   /** What the files looked like before a reading alone; null beside writers. */
   readonly stamps: string | null;
 }
@@ -37,6 +36,8 @@ export class ReadConnection {
   readonly path: string;
   readonly #presence: Presence;
   #opened: Opened | null = null;
+  /** Prepared when they are first read: a newer database may not have them. */
+  #tables: Tables | null = null;
 
   /** `E_IO` where this user may not read it. */
   constructor(path: string) {
@@ -47,7 +48,8 @@ export class ReadConnection {
 
   /** The tables of the connection that `read` has opened. */
   get tables(): Tables {
-    return this.#current.tables;
+    this.#tables ??= new Tables(this.#current.database);
+    return this.#tables;
   }
 
   get database(): Database {
@@ -89,6 +91,7 @@ export class ReadConnection {
   close(): void {
     this.#opened?.database.close();
     this.#opened = null;
+    this.#tables = null;
   }
 }
 
@@ -108,7 +111,7 @@ function openToRead(path: string): Opened {
 function opened(database: Database, stamps: string | null): Opened {
   try {
     database.prepare("PRAGMA user_version").get();
-    return { database, tables: new Tables(database), stamps };
+    return { database, stamps };
   } catch (error) {
     database.close();
     throw error;

@@ -196,7 +196,7 @@ describe("a recorded store that is lost", () => {
       for (const said of [await folder.library({}, "k"), await folder.command(["lock", "list"])])
         expect(said.error).toMatchObject({ code: "E_STORE_CORRUPT", details: { lost: expect.any(String) } });
       const { stdout, stderr } = run(folder, folder.dir, "init");
-      expect(stdout + stderr).toContain("the store that was recorded is lost");
+      expect(stdout + stderr).toContain("is lost, with its locks");
       expect(folder.record(folder.dir)).toMatchObject({ id, store: { id: expect.not.stringMatching(/^$/) } });
       const after = (await folder.command(["lock", "acquire", "k"])).data.grants[0].fencing_token;
       expect(after).toBeGreaterThan(before);

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isLostStore } from "../../../src/base/lost-store.js";
 import type { Grant } from "../../../src/lock/grant.js";
@@ -203,11 +203,10 @@ describe("a database", () => {
     expect(await identifyStore(`sqlite:${path()}`)).toBe(store.id);
   });
 
-  it("is made in the place of an empty file that never was one", async () => {
+  it("is not made in the place of an empty file, which may have been one", async () => {
     writeFileSync(path(), "");
-    const store = await open(`sqlite:${path()}`);
-    await acquire(store, "tree");
-    expect(await identifyStore(`sqlite:${path()}`)).toBe(store.id);
+    await expect(openStore(`sqlite:${path()}`, {}, clock)).rejects.toMatchObject(lostBy("emptied"));
+    expect(readdirSync(dir)).toEqual([basename(path())]);
   });
 
   it("that is missing does not take over a WAL that was left there", async () => {

@@ -39,5 +39,5 @@ export async function initWorkspace(context: ContextWith<InitFlags>): Promise<Ou
 function changeNotes(change: RecordChange | null): string[] {
   if (change === null) return [];
   if (!change.wasLost) return [`they were kept in ${change.before} before`];
-  return ["the store that was recorded is lost, with its locks, its audit trail and its jobs; this one begins anew"];
+  return [`the store ${change.before} is lost, with its locks, its audit trail and its jobs; this one begins anew`];
 }

@@ -8,7 +8,8 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../../base/errors.js";
 import type { SqlRow } from "../../contract.js";
-import { codedError, isBusy } from "./error-codes.js";
+import { countClosed } from "./closed-connections.js";
+import { codedError, codedSchemaError, isBusy } from "./error-codes.js";
 import { type DriverStatement, Statement } from "./statement.js";
 
 interface Driver {
@@ -79,7 +80,7 @@ export class Database {
       this.#commit = this.prepare("COMMIT");
       this.#rollBack = this.prepare("ROLLBACK");
     } catch (error) {
-      this.#driver.close();
+      this.#closeDriver();
       throw error;
     }
   }
@@ -94,7 +95,16 @@ export class Database {
   }
 
   prepare(sql: string): Statement {
-    return orCoded(this.path, () => new Statement(this.#driver.prepare(sql), this.path));
+    return new Statement(this.#prepare(sql), this.path);
+  }
+
+  #prepare(sql: string): DriverStatement {
+    try {
+      return this.#driver.prepare(sql);
+    } catch (error) {
+      // mutant: sqlite-schema: codedSchemaError(error, → codedError(error,
+      throw codedSchemaError(error, this.path);
+    }
   }
 
   exec(sql: string): void {
@@ -148,7 +158,7 @@ export class Database {
   statement(sql: string): { all(values: readonly unknown[]): SqlRow[] } {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      const statement = this.#driver.prepare(sql);
+      const statement = this.#prepare(sql);
       prepared = {
         all: (values) => {
           try {
@@ -222,8 +232,8 @@ export class Database {
   }
 
   /**
-   * The driver keeps a connection until its statements are collected as garbage, and so nobody would be the last one, who
-   * moves everything from the WAL into the database file. Whoever closes does it, unless others are busy.
+   * SQLite moves everything from the WAL into the database file when the last connection is closed, and keeps this one
+   * until its statements are collected as garbage (closed-connections.ts). So it is moved here, unless others are busy.
    */
   close(): void {
     try {
@@ -231,7 +241,12 @@ export class Database {
     } catch {
       // The WAL stays, and is as good.
     }
+    this.#closeDriver();
+  }
+
+  #closeDriver(): void {
     this.#driver.close();
+    countClosed(this);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Converts SQLite's result codes to `HoldfastError`. */
 import { HoldfastError, ioError } from "../../../base/errors.js";
 
+const ERROR = 1;
 const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
@@ -32,6 +33,16 @@ export function codedError(error: unknown, path: string): unknown {
     default:
       return error;
   }
+}
+
+/** The same for a statement of ours: SQLite refuses to prepare one where tables or columns of the store are missing. */
+export function codedSchemaError(error: unknown, path: string): unknown {
+  if ((error as { errcode?: number }).errcode !== ERROR) return codedError(error, path);
+  const cause = error as Error;
+  return new HoldfastError("E_STORE_CORRUPT", `${path} does not have the tables of a store: ${cause.message}`, {
+    cause,
+    details: { path, missing: cause.message },
+  });
 }
 
 export function isBusy(error: unknown): boolean {

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { newPlace, open, openRaw, pairs, type RawDatabase, verify } from "../../../fixtures/sqlite/database.fixture.js";
+import type { Key } from "../../../../src/lock/key.js";
+import { openStoreForReading } from "../../../../src/store/open.js";
+import {
+  clockOf,
+  newPlace,
+  open,
+  openRaw,
+  pairs,
+  type RawDatabase,
+  verify,
+} from "../../../fixtures/sqlite/database.fixture.js";
 
 /** Enough for several blocks and a tail of several entries. */
 const PAIRS = 30;
@@ -156,5 +166,24 @@ describe("AUDIT-2: an audit trail that was tampered with", () => {
     expect(damaged).toEqual(expect.arrayContaining([first + 1, first + 2, second + 1]));
     expect(entries.find(({ seq }) => seq === first)?.event).toBe("granted");
     expect(entries.at(-1)?.event).toBe("released");
+  });
+});
+
+describe("a database whose tables are not those of a store", () => {
+  // kills: sqlite-schema
+  it.each(["boots", "dal_locks", "settings"])("is refused by name when %s is missing", async (table) => {
+    const place = newPlace();
+    await (await open(place)).close();
+    const raw = openRaw(place);
+    raw.exec(`DROP TABLE ${table}`);
+    raw.close();
+    const named = { code: "E_STORE_CORRUPT", message: expect.stringContaining(place) };
+    await expect(open(place)).rejects.toMatchObject(named);
+    const read = async () => {
+      const store = await openStoreForReading(`sqlite:${place}`, {}, clockOf("this boot"));
+      await store?.reader.list({ prefix: null, after: null, limit: 1 });
+      await store?.reader.inspect("k" as Key);
+    };
+    await expect(read()).rejects.toMatchObject(named);
   });
 });

@@ -135,6 +135,27 @@ export function isNear(manifest: Keys, keys: readonly Key[]): boolean {
   return keysOf(manifest).some((own) => keys.some((key) => isWithin(own, key) || isWithin(key, own)));
 }
 
+/** Returns whether what was read has the type of each field. */
+export function isManifest(read: Manifest): boolean {
+  const { id, op, target, tmpPath, owner, resource, lockId, targetKey, sealed, pathKey } = read;
+  return (
+    [id, op, target, tmpPath, owner, resource, lockId, targetKey].every((each) => typeof each === "string") &&
+    (pathKey === null || typeof pathKey === "string") &&
+    (sealed === null || typeof sealed === "string") &&
+    STATES.includes(read.state) &&
+    [read.fencingToken, read.fileCount, read.byteCount].every(Number.isSafeInteger) &&
+    Number.isFinite(read.createdAt) &&
+    (read.committedAt === null || Number.isFinite(read.committedAt)) &&
+    typeof read.isCleared === "boolean"
+  );
+}
+
+const STATES: readonly ManifestState[] = ["pending", "committed", "aborted"];
+
+export function isManifestFile({ path, size, sha256, mode }: ManifestFile): boolean {
+  return [path, sha256].every((each) => typeof each === "string") && [size, mode].every(Number.isSafeInteger);
+}
+
 type Age = Pick<Manifest, "createdAt" | "id">;
 
 /** Oldest first. */

@@ -33,7 +33,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { isThere } from "./look-up.js";
+import { assertNoLink, isThere } from "./look-up.js";
 
 /** Ends the names of what is being made. In upper case, as no key is when it names a folder. */
 export const UNFINISHED = ".NEW";
@@ -91,6 +91,7 @@ export function openOrMake(path: string): number {
       makeUnderOtherName(path, around);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      assertNoLink(path); // Neither there nor can it be made.
     }
   }
 }

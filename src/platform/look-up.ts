@@ -3,8 +3,8 @@
  * thrown as `E_IO` that names the path and the user, because a folder that may not be searched, or a disk that fails, says
  * nothing about what lies behind it.
  */
-import { readdirSync, type Stats, statSync } from "node:fs";
-import { ioError } from "../base/errors.js";
+import { lstatSync, readdirSync, type Stats, statSync } from "node:fs";
+import { HoldfastError, ioError } from "../base/errors.js";
 
 const QUIET = { throwIfNoEntry: false } as const;
 
@@ -38,6 +38,33 @@ export function namesIn(folder: string): string[] {
   } catch (error) {
     if (isAbsence(error)) return [];
     throw ioError(error, "list", folder);
+  }
+}
+
+/**
+ * Throws `E_STORE_CORRUPT` for a link to nothing. Call it where a file was not found and its absence would mean that
+ * nothing was ever written there: a link says that something was.
+ */
+export function assertNoLink(path: string): void {
+  // mutant: link-to-nothing: if (entryAt(path)?.isSymbolicLink() && !isThere(path)) → if (path === "")
+  if (entryAt(path)?.isSymbolicLink() && !isThere(path))
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} is a link to a file that is not there`, {
+      details: { path },
+      next: [`Put the file back, or remove the link: rm ${path}`],
+    });
+}
+
+/** Returns whether a folder has an entry of this name, whatever it is: also a link to nothing. `E_IO` */
+export function isNamed(path: string): boolean {
+  return entryAt(path) !== undefined;
+}
+
+function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw ioError(error, "look at", path);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads `_LOCK.json` of a folder. It is always whole, so it can be read without the folder's guard. */
 import { readFileSync } from "node:fs";
 import { isHoldfastError } from "../../base/errors.js";
+import { assertNoLink } from "../../platform/look-up.js";
 import { accessError } from "./access-error.js";
 import type { Places } from "./paths.js";
 import { type FoundLock, parseLock } from "./record.js";
@@ -20,8 +21,9 @@ export function readBytes({ lock }: Places): Buffer | null {
   try {
     return readFileSync(lock);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw accessError(error, "read", lock);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw accessError(error, "read", lock);
+    assertNoLink(lock);
+    return null;
   }
 }
 

@@ -2,11 +2,11 @@
  * Reads `holdfast.config.json` beside `.holdfast/`: the whole file, checked field by field. A field without a check is
  * refused. Features bring the checks of their own fields: see features/configuration.ts.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Duration, parseDuration } from "../../base/duration.js";
-import { type ErrorReason, HoldfastError, ioError } from "../../base/errors.js";
+import { type ErrorReason, HoldfastError } from "../../base/errors.js";
 import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
+import { textIfThere } from "../../files/if-there.js";
 import type { Profile } from "../../lock/grant.js";
 import { checkSettings } from "../../lock/settings.js";
 import { parseLease, parseOwner, parseWait, SOME_TIME } from "../options.js";
@@ -67,13 +67,8 @@ export const CONFIG_FIELDS = Object.keys(FIELDS) as readonly (keyof Config)[];
  */
 export function readConfig<F extends object>(root: string, checks: Checks<F>): Config & Partial<F> {
   const path = join(root, CONFIG_FILE);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
-    throw ioError(error, "read", path);
-  }
+  const text = textIfThere(path);
+  if (text === null) return {};
   return parseConfig(text, path, { ...FIELDS, ...checks }) as Config & Partial<F>;
 }
 

@@ -2,10 +2,10 @@
  * Adds to a request the keys of the files that its keys stand for: a write lock on `worktree:NAME` also holds the payload
  * of that worktree, where it lies in the workspace. Both are one request, so they are granted, renewed and ended together.
  */
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { HoldfastError, ioError } from "../../base/errors.js";
+import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
+import { textIfThere } from "../../files/if-there.js";
 import type { Metadata, Want } from "../../lock/grant.js";
 import { isWithin, type Key } from "../../lock/key.js";
 import { withNames } from "../../lock/one-thing.js";
@@ -55,13 +55,8 @@ export function payloadKeyOf(files: Files, key: Key): Key | null {
 
 function payloadOf(root: string, name: string): string | null {
   const file = join(root, HOME, REGISTRY, `${name}.json`);
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw ioError(error, "read", file);
-  }
+  const text = textIfThere(file);
+  if (text === null) return null;
   const path = pathIn(text);
   if (path === null)
     throw new HoldfastError("E_STORE_CORRUPT", `${file} does not say where the worktree lies`, {

@@ -15,7 +15,7 @@ import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HoldfastError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
-import { kindAt, lookUp } from "../../platform/look-up.js";
+import { isNamed, lookUp } from "../../platform/look-up.js";
 import { CONFIG_FILE } from "./config.js";
 import { inMainWorktree, type LinkedWorktree, repositoryAround } from "./repository.js";
 import { createShortMemory } from "./short-memory.js";
@@ -103,10 +103,13 @@ function nextUpwards(folder: string): string | null {
   }
 }
 
-/** Whether the folder is a workspace; `.holdfast/` alone, as a deliverable has it, makes none. */
+/**
+ * Whether the folder is a workspace; `.holdfast/` alone, as a deliverable has it, makes none. A record that cannot be read,
+ * whatever is in its place, is still the one of this workspace: a search that went on would find another store.
+ */
 export function isWorkspace(folder: string): boolean {
-  // mutant: config-marks: || kindAt(join(folder, CONFIG_FILE)) === "file"; → ;
-  return kindAt(recordPath(folder)) === "file" || kindAt(join(folder, CONFIG_FILE)) === "file";
+  // mutant: config-marks: || isNamed(join(folder, CONFIG_FILE)); → ;
+  return isNamed(recordPath(folder)) || isNamed(join(folder, CONFIG_FILE));
 }
 
 const memory = createShortMemory<boolean>();

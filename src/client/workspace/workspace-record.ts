@@ -14,7 +14,7 @@
  * A store inside the workspace is recorded relative to its root, so a folder that was moved stays the same workspace.
  */
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync, renameSync } from "node:fs";
+import { linkSync, renameSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { HOME } from "../../base/home-folder.js";
@@ -22,6 +22,7 @@ import { isObject } from "../../base/is-object.js";
 import { lostStore } from "../../base/lost-store.js";
 import { withoutPassword } from "../../base/without-password.js";
 import { placeSynced, removeFile, syncFolder } from "../../files/durable-file.js";
+import { textIfThere } from "../../files/if-there.js";
 import { createShortMemory } from "./short-memory.js";
 
 const RECORD_FILE = "workspace.json";
@@ -50,15 +51,8 @@ export function recordPath(root: string): string {
 /** Returns the record of a workspace, or null when it has none. Throws `E_CONFIG` for a file that is not a record, `E_IO`. */
 export function readRecord(root: string): WorkspaceRecord | null {
   const path = recordPath(root);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw ioError(error, "read", path);
-  }
-  return decode(text, root, path);
+  const text = textIfThere(path);
+  return text === null ? null : decode(text, root, path);
 }
 
 const memory = createShortMemory<WorkspaceRecord | null>();

@@ -2,11 +2,12 @@
  * Defines the file of a document: `{ "schema_version": 1, "revision": n, …the document's own fields }`, indented, so
  * that a person can read it and git can compare it. It is only ever replaced whole.
  */
-import { closeSync, linkSync, readFileSync, renameSync, unlinkSync } from "node:fs";
+import { closeSync, linkSync, renameSync, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError, ioError } from "../../base/errors.js";
 import { withoutByteOrderMark } from "../../base/without-byte-order-mark.js";
 import { removeFile, writeFully } from "../../files/durable-file.js";
+import { textIfThere } from "../../files/if-there.js";
 import { exchangeFiles } from "../../platform/exchange-files.js";
 import { createFresh, makeFolder } from "../../platform/folder-rights.js";
 
@@ -58,12 +59,8 @@ export function corruptDocument(path: string, why: string, cause?: unknown): Hol
 
 /** Without a byte order mark. Null when there is no such file. */
 export function readText(path: string): string | null {
-  try {
-    return withoutByteOrderMark(readFileSync(path, "utf8"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw ioError(error, "read", path);
-  }
+  const text = textIfThere(path);
+  return text === null ? null : withoutByteOrderMark(text);
 }
 
 /** Replaces the file, or with null removes it. Not synced: the journal has the content. `fresh` is a name to write at. */

@@ -220,7 +220,7 @@ export class Documents implements AsyncDisposable {
     } catch (cause) {
       throw new HoldfastError(
         "E_COMMIT_UNCERTAIN",
-        `the change is in the journal of ${this.dir}, but its files could not be written; the next step will do it`,
+        `the change is in the journal of ${this.dir}, but its files could not be written (${(cause as Error).message}); the next step will do it`,
         { cause, details: { path: this.dir } },
       );
     }

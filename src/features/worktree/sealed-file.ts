@@ -5,6 +5,7 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { HoldfastError, ioError } from "../../base/errors.js";
+import { assertNoLink } from "../../platform/look-up.js";
 
 /** The checksum of a value's JSON, without the seal. */
 function sealOf(value: object): string {
@@ -46,7 +47,8 @@ export function readSealedIfThere<T extends object>(path: string): T | null {
   try {
     return readSealed<T>(path);
   } catch (error) {
-    if (error instanceof HoldfastError && error.details.errno === "ENOENT") return null;
-    throw error;
+    if (!(error instanceof HoldfastError && error.details.errno === "ENOENT")) throw error;
+    assertNoLink(path);
+    return null;
   }
 }

@@ -22,7 +22,7 @@
  */
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { HoldfastError, isHoldfastError } from "../../../base/errors.js";
+import { HoldfastError, ioError, isHoldfastError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile, syncFolder } from "../../../files/durable-file.js";
 import type { Clock } from "../../../platform/clock.js";
 import { makeFolder } from "../../../platform/folder-rights.js";
@@ -186,7 +186,12 @@ function publish(layout: Layout, { snapshot_id: id, worktree_id: worktree, paren
 }
 
 function keepCache(layout: Layout, id: string, worktree: string): void {
-  renameSync(join(layout.staging, `${id}.cache`), join(layout.caches, worktree));
+  const cache = join(layout.caches, worktree);
+  try {
+    renameSync(join(layout.staging, `${id}.cache`), cache);
+  } catch (error) {
+    throw ioError(error, "replace the cache", cache);
+  }
 }
 
 /** After a failure: nothing stays, unless it was published after all. Then the next one looks for its audit entry. */

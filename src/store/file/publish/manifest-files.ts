@@ -11,14 +11,17 @@
  * A crash between leaves it announced, and the next process in the guard of the tree writes it again.
  */
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, fsyncSync, openSync, readSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
+import { textIfThere } from "../../../files/if-there.js";
 import type { Key } from "../../../lock/key.js";
 import {
   byAge,
   fromManifestRecord,
+  isManifest,
+  isManifestFile,
   isNear,
   type Manifest,
   type ManifestFile,
@@ -27,6 +30,7 @@ import {
 import { makeFolder, openOrMake } from "../../../platform/folder-rights.js";
 import { namesIn } from "../../../platform/look-up.js";
 import type { ManifestPage } from "../../contract.js";
+import { parseBlock } from "../tree/block-file.js";
 
 const READ_BYTES = 65_536;
 
@@ -90,7 +94,9 @@ export class ManifestFiles {
   pending(publishing: string, keys: readonly Key[]): Manifest[] {
     return this.pointers(publishing).flatMap((id) => {
       const pointer = readJson<Pointer>(join(publishing, id));
-      if (pointer === null || !isNear({ resource: pointer.resource, pathKey: pointer.path_key }, keys)) return [];
+      if (pointer === null) return [];
+      if (!isPointer(pointer)) throw damaged(join(publishing, id));
+      if (!isNear({ resource: pointer.resource, pathKey: pointer.path_key }, keys)) return [];
       const manifest = this.#read(join(this.#folderOf(pointer.target), `${id}.json`));
       return manifest?.state === "pending" ? [manifest] : [];
     });
@@ -118,8 +124,9 @@ export class ManifestFiles {
   files({ target, id }: Manifest, after: string | null, limit: number): ManifestFile[] {
     const found: ManifestFile[] = [];
     let isBehind = after === null;
-    for (const line of linesOf(join(this.#folderOf(target), `${id}.files.jsonl`))) {
-      const file = JSON.parse(line) as ManifestFile;
+    const path = join(this.#folderOf(target), `${id}.files.jsonl`);
+    for (const line of linesOf(path)) {
+      const file = fileIn(line, path);
       if (isBehind) found.push(file);
       else isBehind = file.path === after;
       if (found.length === limit) break;
@@ -135,7 +142,11 @@ export class ManifestFiles {
 
   #read(path: string): Manifest | null {
     const record = readJson<ManifestRecord>(path);
-    return record === null ? null : fromManifestRecord(record);
+    if (record === null) return null;
+    const manifest = fromManifestRecord(record);
+    // mutant: manifest-shape: if (!isManifest(manifest) → if (path === ""
+    if (!isManifest(manifest) || basename(path) !== `${manifest.id}.json`) throw damaged(path);
+    return manifest;
   }
 
   #folderOf(target: string): string {
@@ -148,6 +159,10 @@ interface Pointer {
   readonly target: string;
   readonly resource: Key;
   readonly path_key: Key | null;
+}
+
+function isPointer({ target, resource, path_key }: Pointer): boolean {
+  return [target, resource, path_key ?? ""].every((each) => typeof each === "string");
 }
 
 function pointerTo({ target, resource, path_key }: ManifestRecord): Pointer {
@@ -165,18 +180,20 @@ function makeSynced(path: string): void {
 
 /** Null when it is not there. `E_STORE_CORRUPT` when it makes no sense. */
 function readJson<T>(path: string): T | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw ioError(error, "read", path);
-  }
-  try {
-    return JSON.parse(text) as T;
-  } catch (cause) {
-    throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
-  }
+  const text = textIfThere(path);
+  if (text === null) return null;
+  return parseBlock<T>(text, path);
+}
+
+function fileIn(line: string, path: string): ManifestFile {
+  const file = parseBlock<ManifestFile>(line, path);
+  // mutant: manifest-file-shape: if (!isManifestFile(file)) throw → if (path === "") throw
+  if (!isManifestFile(file)) throw damaged(path);
+  return file;
+}
+
+function damaged(path: string): HoldfastError {
+  return new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
 }
 
 /** Whole lines only: one that a crash cut short was never counted. */

@@ -12,8 +12,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError, ioError } from "../../../base/errors.js";
+import { isObject } from "../../../base/is-object.js";
 import { removeQuietly, replaceFile, syncFolder, writeFully } from "../../../files/durable-file.js";
 import { type FolderNames, KnownName } from "../../../files/folder-names.js";
+import { assertNoLink } from "../../../platform/look-up.js";
 
 /** What is written in place has at most this many bytes. */
 export const PAGE = 4096;
@@ -88,8 +90,7 @@ export class BlockFile<T> {
     this.isUnchanged = length === this.#length && bytes.compare(this.#content, 0, length, 0, length) === 0;
     if (this.isUnchanged) return this.#value;
     this.#forget();
-    const found = parse<T | null>(bytes.subarray(0, length), this.path);
-    const value = found === null ? null : this.#codec.decode(found, this.path);
+    const value = this.#codec.decode(parseBlock<T>(bytes.toString("utf8", 0, length), this.path), this.path);
     this.#makeRoom(length);
     bytes.copy(this.#content, 0, 0, length);
     this.#length = length;
@@ -179,7 +180,10 @@ export class BlockFile<T> {
   #lookUp(): number {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined || named.ino !== this.#inode || named.dev !== this.#device) this.#closeFile();
-    if (named === undefined) return -1;
+    if (named === undefined) {
+      assertNoLink(this.path);
+      return -1;
+    }
     this.#name.note();
     if (this.#fd >= 0) {
       this.#size = named.size;
@@ -218,10 +222,15 @@ function openUnnoted(path: string): number {
   }
 }
 
-function parse<T>(bytes: Buffer, path: string): T {
+/** All that is kept in blocks are objects. `E_STORE_CORRUPT` */
+export function parseBlock<T>(text: string, path: string): T {
+  let cause: unknown;
   try {
-    return JSON.parse(bytes.toString()) as T;
-  } catch (cause) {
-    throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
+    const found: unknown = JSON.parse(text);
+    // mutant: block-object: if (isObject(found)) → if (path !== "")
+    if (isObject(found)) return found as T;
+  } catch (error) {
+    cause = error;
   }
+  throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
 }

@@ -12,7 +12,7 @@ import { ifThere } from "../../../files/if-there.js";
 import type { Grant, UnreadableGrant } from "../../../lock/grant.js";
 import { ancestorsOf, type Key } from "../../../lock/key.js";
 import { makeFolder, openWithRights } from "../../../platform/folder-rights.js";
-import { isThere, lookUp, namesIn } from "../../../platform/look-up.js";
+import { isNamed, isThere, lookUp, namesIn } from "../../../platform/look-up.js";
 import { decodeGrant, type StoredGrant, unreadable } from "../../local/grant-codec.js";
 import { nodeFile, nodeFolder } from "../layout.js";
 
@@ -169,11 +169,25 @@ export class NodeFiles {
     if (text === null) return found;
     const key = resource ?? keyOf(path, this.#folder, this.#tree);
     try {
-      decodeInto(found, (JSON.parse(text) as NodeContent).grants, () => key);
+      const content = JSON.parse(text) as NodeContent;
+      const isHere = this.#belongs(content, path, resource);
+      if (!isHere && content.grants.length === 0) throw new Error("it is the record of another key");
+      decodeInto(
+        found,
+        content.grants,
+        () => key,
+        (grant) => isHere && grant.resource === content.resource,
+      );
     } catch (error) {
       found.unreadable.push(unreadable(key, error, `${path}: `));
     }
     return found;
+  }
+
+  /** Whether it is the content of the file at this path. What another file has in it says nothing about this key. */
+  #belongs({ resource: found }: NodeContent, path: string, resource: Key | null): boolean {
+    // mutant: node-of-another: return resource === null → if (path !== "") return true; return resource === null
+    return resource === null ? typeof found === "string" && nodeFile(this.#folder, found) === path : found === resource;
   }
 }
 
@@ -197,7 +211,7 @@ export function merge(into: Found, from: Found): void {
 
 /** Null when there is no file. Most nodes have none, and to look first costs less than an exception. */
 function readText(path: string): string | null {
-  return isThere(path) ? ifThere(path, (fd) => readFileSync(fd, "utf8")) : null;
+  return isNamed(path) ? ifThere(path, (fd) => readFileSync(fd, "utf8")) : null;
 }
 
 /** Most nodes have no folder either. */

@@ -1,7 +1,8 @@
 /** Reads a block file without the guard, for a reader that neither keeps it open nor writes it. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { HoldfastError, ioError } from "../../../base/errors.js";
-import { PAGE } from "./block-file.js";
+import { ioError } from "../../../base/errors.js";
+import { assertNoLink } from "../../../platform/look-up.js";
+import { PAGE, parseBlock } from "./block-file.js";
 
 const TRIES = 20;
 
@@ -16,10 +17,9 @@ export function readBlock<T>(path: string): T | null {
     if (!isWhole && tries < TRIES) continue;
     if (text.trim() === "") return null;
     try {
-      return JSON.parse(text) as T;
-    } catch (cause) {
-      if (tries >= TRIES)
-        throw new HoldfastError("E_STORE_CORRUPT", `${path} is not readable`, { cause, details: { path } });
+      return parseBlock<T>(text, path);
+    } catch (error) {
+      if (tries >= TRIES) throw error;
     }
   }
 }
@@ -36,8 +36,9 @@ function textOf(path: string): { readonly text: string; readonly isWhole: boolea
       closeSync(fd);
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { text: "", isWhole: true };
-    throw ioError(error, "read", path);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw ioError(error, "read", path);
+    assertNoLink(path);
+    return { text: "", isWhole: true };
   }
 }
 

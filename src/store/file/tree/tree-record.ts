@@ -1,9 +1,11 @@
 /** Defines tree.json, the record of a tree, and checks it before it is relied on. */
 
+import { basename, dirname } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import type { Key } from "../../../lock/key.js";
 import type { ManifestRecord } from "../../../lock/manifest.js";
 import type { StoredGrant } from "../../local/grant-codec.js";
+import { encodeSegment } from "../encoding.js";
 import type { Codec } from "./block-file.js";
 import type { NodeChange } from "./node-files.js";
 
@@ -62,6 +64,9 @@ export function assertUsable(record: TreeRecord, path: string): void {
     typeof waiting === "boolean" &&
     Array.isArray(grants);
   if (!isSane) throw new HoldfastError("E_STORE_CORRUPT", `${path} makes no sense`, { details: { path } });
+  // mutant: tree-of-another: if (basename(dirname(path)) !== encodeSegment(tree)) → if (path === "")
+  if (basename(dirname(path)) !== encodeSegment(tree))
+    throw new HoldfastError("E_STORE_CORRUPT", `${path} is the record of ${tree}`, { details: { path } });
 }
 
 /** Names, ids and hashes: what stands in JSON as it is. */

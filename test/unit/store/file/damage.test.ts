@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openHoldfast } from "../../../../src/index.js";
+import { listManifests, manifestFiles, publish } from "../../../../src/publish.js";
 import { examineStore } from "../../../../src/store/open.js";
 
 let dir: string;
@@ -36,3 +37,54 @@ it("STORE-2: a floor that is no number spoils no tree", async () => {
   await (await holdfast.acquire("new")).release();
   await holdfast.close();
 });
+
+describe("a key whose record is damaged", () => {
+  const at = (file: string) => join(dir, "locks", file);
+  const asTwo = () => openHoldfast({ store: `file:${dir}`, owner: "agent:two", heart: "loop" });
+  let holder: Awaited<ReturnType<typeof open>>;
+  beforeEach(async () => {
+    holder = await open();
+    for (const key of ["held", "deep/a", "deep/b"]) await holder.acquire(key, { detached: true });
+  });
+  afterEach(() => holder.close());
+
+  // kills: node-of-another (another key), tree-of-another (another tree), block-object (null), link-to-nothing (link)
+  it.each<[string, string, () => void]>([
+    ["by the file of another key", "deep/a", () => copyFileSync(at("deep/below/b.json"), at("deep/below/a.json"))],
+    ["by the record of another tree", "held", () => copyFileSync(at("old/tree.json"), at("held/tree.json"))],
+    ["by a file of another kind", "deep/a", () => copyFileSync(at("old/tree.json"), at("deep/below/a.json"))],
+    ["by null", "held", () => writeFileSync(at("held/tree.json"), "null")],
+    ["by a link to nothing", "deep/a", () => replaceByLink(at("deep/below/a.json"))],
+  ])("is granted to no other owner (%s)", async (_, key, damage) => {
+    damage();
+    const other = await asTwo();
+    await expect(other.acquire(key, { wait: 0 })).rejects.toMatchObject({
+      code: expect.stringMatching(/^E_(STORE_CORRUPT|LOCK_CONFLICT)$/),
+    });
+    await other.close();
+  });
+});
+
+// kills: manifest-shape (record), manifest-file-shape (file)
+it.each(["record", "file"])("a manifest whose %s makes no sense is refused by name", async (what) => {
+  const holdfast = await open();
+  const target = join(dir, "target");
+  const key = await holdfast.acquire("site");
+  await publish(key, target, (stage) => stage.write("page", "new"));
+  const [manifest] = await listManifests(holdfast);
+  if (manifest === undefined) throw new Error("nothing was published");
+  const folder = join(dir, "manifests");
+  const name = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((each) =>
+    each.endsWith(what === "record" ? `${manifest.id}.json` : ".files.jsonl"),
+  );
+  const path = join(folder, name ?? "");
+  writeFileSync(path, '{"path":7}\n');
+  const read = what === "record" ? listManifests(holdfast) : manifestFiles(holdfast, manifest).next();
+  await expect(read).rejects.toMatchObject({ code: "E_STORE_CORRUPT", message: expect.stringContaining(path) });
+  await holdfast.close();
+});
+
+function replaceByLink(path: string): void {
+  rmSync(path);
+  symlinkSync("/nowhere/at/all", path);
+}

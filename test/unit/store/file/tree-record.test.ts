@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Key, parseKey } from "../../../../src/lock/key.js";
+import { encodeSegment } from "../../../../src/store/file/encoding.js";
 import { TREE_CODEC, type TreeRecord } from "../../../../src/store/file/tree/tree-record.js";
 import type { StoredGrant } from "../../../../src/store/local/grant-codec.js";
 
@@ -16,6 +17,7 @@ const RECORD: TreeRecord = {
   waiting: true,
   grants: [GRANT, GRANT],
 };
+const PATH = `locks/${encodeSegment(RECORD.tree)}/tree.json`;
 const PENDING = [{ resource: parseKey("a/b"), grants: [GRANT] }];
 
 describe("the record of a tree", () => {
@@ -26,7 +28,7 @@ describe("the record of a tree", () => {
     ["a step on several trees", { ...RECORD, op: { id: "x", next: { ...RECORD, pending: PENDING }, durable: true } }],
   ])("STORE-2: is written as JSON, with %s", (_, record) => {
     expect(JSON.parse(TREE_CODEC.encode(record))).toEqual(record);
-    expect(() => TREE_CODEC.decode(record, "tree.json")).not.toThrow();
+    expect(() => TREE_CODEC.decode(record, PATH)).not.toThrow();
   });
 
   it.each<[string, Partial<Record<keyof TreeRecord, unknown>>]>([
@@ -35,6 +37,6 @@ describe("the record of a tree", () => {
     ["a flag", { waiting: "yes" }],
     ["a version", { schema_version: "1" }],
   ])("STORE-2: is not gone on with when %s would not be written back as it was read", (_, wrong) => {
-    expect(() => TREE_CODEC.decode({ ...RECORD, ...wrong } as TreeRecord, "tree.json")).toThrow("makes no sense");
+    expect(() => TREE_CODEC.decode({ ...RECORD, ...wrong } as TreeRecord, PATH)).toThrow("makes no sense");
   });
 });

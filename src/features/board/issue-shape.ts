@@ -1,4 +1,4 @@
-/** Checks whether the content of a file is an issue. People and git write these files too. */
+/** Checks whether the content of a file is an issue, or a registry of gates. People and git write these files too. */
 
 import { isObject } from "../../base/is-object.js";
 import { corruptDocument } from "../documents/document-file.js";
@@ -38,12 +38,29 @@ const ISSUE: Checks = [
   ["claim", (claim) => claim === null || isObject(claim)],
   ["created_by", isText],
 ];
+const GATE: Checks = [
+  ["name", isText],
+  ["kind", isOneOf(["manual", "automatic"])],
+  ["description", isText],
+  ["command", (command) => command === null || isTexts(command)],
+  ["timeout_s", Number.isFinite],
+];
 const SUMMARY: Checks = [...SHARED, ["id", isText], ["gates", holds(isText)], ["revision", Number.isSafeInteger]];
 
 /** `E_STORE_CORRUPT` naming the first field that is missing or makes no sense; the file is left alone. */
 export function requireIssue(value: object, path: string): void {
   const wrong = wrongInIssue(value);
   if (wrong !== null) throw corruptDocument(path, `${wrong} is missing or makes no sense`);
+}
+
+/** `E_STORE_CORRUPT` naming the gate and its first field that is missing or makes no sense; the file is left alone. */
+export function requireGates({ gates }: { readonly gates?: unknown }, path: string): void {
+  if (!isObject(gates)) throw corruptDocument(path, "gates is missing or makes no sense");
+  for (const [name, gate] of Object.entries(gates)) {
+    const wrong = isObject(gate) ? wrongField(gate, GATE) : "all of it";
+    // mutant: board-gate-shape: if (wrong !== null) throw → if (wrong === "") throw
+    if (wrong !== null) throw corruptDocument(path, `gate ${name}: ${wrong} is missing or makes no sense`);
+  }
 }
 
 /** The first field that is missing or makes no sense, or null. */

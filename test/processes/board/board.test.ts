@@ -502,6 +502,18 @@ describe("the board", () => {
     expect(readFileSync(path, "utf8")).toBe(garbage);
   });
 
+  // kills: board-gate-shape
+  it("a registry of gates that makes no sense is refused by name and left as it is", async () => {
+    await board.addGate({ name: "tests" });
+    const path = join(place.dir, "gates.json");
+    const text = readFileSync(path, "utf8").replace(/"tests": \{[^}]*\}/, '"tests": null');
+    writeFileSync(path, text);
+    const refused = { code: "E_STORE_CORRUPT", message: expect.stringContaining("gates.json") };
+    await expect(board.gates()).rejects.toMatchObject(refused);
+    await expect(board.addGate({ name: "other" })).rejects.toMatchObject(refused);
+    expect(readFileSync(path, "utf8")).toBe(text);
+  });
+
   it("no id is given twice, also when the counter knows nothing of an issue", async () => {
     await board.add({ title: "a" });
     const text = readFileSync(join(place.dir, "issues", "1.json"), "utf8");

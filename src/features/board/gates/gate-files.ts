@@ -2,25 +2,34 @@
 
 import { HoldfastError } from "../../../base/errors.js";
 import type { Transaction } from "../../documents/documents.js";
+import { documentPath } from "../../documents/names.js";
 import type { BoardFiles } from "../board-files.js";
 import { type Issue, notFound } from "../issue.js";
+import { requireGates } from "../issue-shape.js";
 import type { Gate, GateRegistry, GateRun } from "./gate.js";
 
 /** The gates of the registry by name, sorted. Takes no lock. */
 export async function listGates(board: BoardFiles): Promise<readonly Gate[]> {
   const registry = await board.documents.get<GateRegistry>("gates");
-  return Object.values(registry?.value.gates ?? {}).sort((one, other) => (one.name < other.name ? -1 : 1));
+  const gates = gatesOf(registry?.value, documentPath(board.documents.dir, "gates"));
+  return Object.values(gates).sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** The same by name, inside a step that looks at them. */
 export function gatesIn(tx: Transaction): GateRegistry["gates"] {
   // mutant: board-gates-look-moves: tx.peek<GateRegistry>("gates") → tx.get<GateRegistry>("gates")
-  return tx.peek<GateRegistry>("gates")?.value.gates ?? {};
+  return gatesOf(tx.peek<GateRegistry>("gates")?.value);
 }
 
 /** Inside a step that is to change them: what cannot be read is moved aside. */
 export function gatesToChange(tx: Transaction): GateRegistry["gates"] {
-  return tx.get<GateRegistry>("gates")?.value.gates ?? {};
+  return gatesOf(tx.get<GateRegistry>("gates")?.value);
+}
+
+function gatesOf(registry: GateRegistry | undefined, path = "gates.json"): GateRegistry["gates"] {
+  if (registry === undefined) return {};
+  requireGates(registry, path);
+  return registry.gates;
 }
 
 export async function findGate(board: BoardFiles, name: string): Promise<Gate> {

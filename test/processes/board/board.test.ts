@@ -504,13 +504,13 @@ describe("the board", () => {
 
   // kills: board-gate-shape
   it("a registry of gates that makes no sense is refused by name and left as it is", async () => {
-    await board.addGate({ name: "tests" });
+    await board.defineGate({ name: "tests" });
     const path = join(place.dir, "gates.json");
     const text = readFileSync(path, "utf8").replace(/"tests": \{[^}]*\}/, '"tests": null');
     writeFileSync(path, text);
     const refused = { code: "E_STORE_CORRUPT", message: expect.stringContaining("gates.json") };
     await expect(board.gates()).rejects.toMatchObject(refused);
-    await expect(board.addGate({ name: "other" })).rejects.toMatchObject(refused);
+    await expect(board.defineGate({ name: "other" })).rejects.toMatchObject(refused);
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 

@@ -78,7 +78,7 @@ it.each(["record", "file"])("a manifest whose %s makes no sense is refused by na
     each.endsWith(what === "record" ? `${manifest.id}.json` : ".files.jsonl"),
   );
   const path = join(folder, name ?? "");
-  writeFileSync(path, '{"path":7}\n');
+  writeFileSync(path, `${JSON.stringify({ id: manifest.id, path: 7 })}\n`);
   const read = what === "record" ? listManifests(holdfast) : manifestFiles(holdfast, manifest).next();
   await expect(read).rejects.toMatchObject({ code: "E_STORE_CORRUPT", message: expect.stringContaining(path) });
   await holdfast.close();

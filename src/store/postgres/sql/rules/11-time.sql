@@ -21,8 +21,8 @@ end $$;
 create or replace function holdfast.this_life() returns text language sql volatile as
 $$ select coalesce(holdfast.incarnation(), holdfast.incarnate()) $$;
 
--- What changes when the server is started, restored, failed over to or has crashed: then numbers may have been given out that
--- this server knows nothing of. Volatile, as what it calls: only so it becomes a part of the statement that calls it.
+-- Returns a text that changes when the server is started, restored, failed over to or has crashed, and that a copy of the
+-- database does not share: numbers may have been given out that this server knows nothing of. Volatile, as what it calls: only so it becomes a part of the statement that calls it.
 create or replace function holdfast.epoch() returns text language sql volatile as
-$$ select substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || 'holdfast.trees'::regclass::oid || '.'
+$$ select substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.' || pg_relation_filepath('holdfast.trees') || '.'
      || extract(epoch from pg_postmaster_start_time()) || '.' || holdfast.this_life() $$;

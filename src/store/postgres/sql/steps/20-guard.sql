@@ -61,7 +61,21 @@ begin
   raise exception 'the guard of % is not held', name;
 end $$;
 
--- The next fencing token of a tree. In a new epoch the counter jumps past anything that can have been given out before.
+-- Returns the first number of a tree in a new epoch. Numbers after `last` may have been given out and lost, by a server
+-- whose clock was ahead of this one by up to `fence_skew_ms`. The jump is relative to the clock, not to `last`: so a server
+-- that is started again and again does not move away from its clock, and from what its restored copy reaches with one jump.
+-- A millisecond at random keeps two servers that begin at once from counting on the same numbers.
+create or replace function holdfast.first_fence(last bigint, now bigint) returns bigint language sql volatile as
+$$ select greatest(last, (now + s.fence_skew_ms) * 1000) + 1 + floor(random() * 1000)::bigint from holdfast.store s $$;
+
+-- Returns the number after `last`: one more, or the time in microseconds since 1970, whichever is higher. So a clock that
+-- is set back takes no number back, and a copy of the store gives out none that its original gave out earlier. All numbers
+-- of the store come from here.
+create or replace function holdfast.next_fence(last bigint, last_epoch text, epoch text, now bigint) returns bigint
+language sql volatile as
+$$ select case when last_epoch = epoch then greatest(last + 1, now * 1000) else holdfast.first_fence(last, now) end $$;
+
+-- Gives out the next fencing token of a tree.
 create or replace function holdfast.mint(inout guards holdfast.trees[], resource text, now bigint, out token bigint)
 language plpgsql as $$
 declare
@@ -69,12 +83,9 @@ declare
   guard holdfast.trees := guards[at];
   epoch text := holdfast.epoch();
 begin
-  if guard.epoch <> epoch then
-    guard.fence := greatest(guard.fence, now) + 1000000000;
-    guard.epoch := epoch;
-  end if;
-  guard.fence := guard.fence + 1;
-  token := guard.fence;
+  token := holdfast.next_fence(guard.fence, guard.epoch, epoch, now);
+  guard.fence := token;
+  guard.epoch := epoch;
   guards[at] := guard;
 end $$;
 

@@ -7,7 +7,8 @@
 create schema holdfast;
 
 -- One row: which store this is, and what everybody who uses it agrees on. The settings come with the first opening.
--- `workspace` is the id of the first workspace that recorded the store.
+-- `workspace` is the id of the first workspace that recorded the store. `fence_skew_ms`: by how much the clocks of the
+-- servers that may take over from each other differ at most; the owner of the schema changes it with an update.
 create table holdfast.store (
   singleton boolean primary key default true check (singleton),
   schema_version integer not null,
@@ -16,7 +17,8 @@ create table holdfast.store (
   workspace text,
   levels text[],
   profile_prefixes text[],
-  profile_names text[]
+  profile_names text[],
+  fence_skew_ms integer not null default 10000 check (fence_skew_ms >= 0)
 );
 
 -- The guard: a row for every top-level segment ever locked. Whoever changes anything in the tree holds its row lock.

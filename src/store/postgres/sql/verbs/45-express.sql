@@ -73,7 +73,7 @@ begin
          and (case when ticket_id is null then not exists (select 1 from holdfast.tickets t where t.tree = name)
               else holdfast.is_first(name, key, ticket_id, now) end) then
         epoch := holdfast.epoch();
-        fence := 1 + case when guard.epoch = epoch then guard.fence else greatest(guard.fence, now) + 1000000000 end;
+        fence := holdfast.next_fence(guard.fence, guard.epoch, epoch, now);
         seal := holdfast.seal(token);
         details := holdfast.by_login('{"mode":"' || mode || '","lease_ms":' || lease_ms
           || case when detached then ',"detached":true}' else '}' end);

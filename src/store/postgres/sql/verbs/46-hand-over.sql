@@ -125,7 +125,7 @@ begin
   if not g.detached then g.lease_ms := least(g.lease_ms, 10000); end if;
   details := holdfast.by_login(details || ',"handed_over":true,"first_lease_ms":' || g.lease_ms || '}', t.login);
   after.epoch := holdfast.epoch();
-  after.fence := 1 + case when guard.epoch = after.epoch then guard.fence else greatest(guard.fence, now) + 1000000000 end;
+  after.fence := holdfast.next_fence(guard.fence, guard.epoch, after.epoch, now);
   after.audit_seq := guard.audit_seq + 1;
   after.audit_hash := holdfast.entry_hash(holdfast.entry_body(after.audit_seq, now, 'granted', g.resource, g.owner,
     g.holder_id, after.fence, g.lock_id, details, guard.audit_hash));

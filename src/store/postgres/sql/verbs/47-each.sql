@@ -24,7 +24,7 @@ declare
 begin
   with step as materialized (
     select a.key, a.token, a.lock_id, g.tree, g.audit_seq + 1 as seq, g.audit_hash as before,
-      1 + case when g.epoch = epoch then g.fence else greatest(g.fence, now) + 1000000000 end as fence,
+      holdfast.next_fence(g.fence, g.epoch, epoch, now) as fence,
       holdfast.profile_of(a.key, s.profile_prefixes, s.profile_names) as profile
     from unnest(keys, tokens, lock_ids) as a (key, token, lock_id)
       join unnest(guards) as g on g.tree = split_part(a.key, '/', 1)

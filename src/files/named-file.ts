@@ -29,6 +29,12 @@ export class NamedFile {
     return this.#stat.size === 0;
   }
 
+  /** Differs from that of every other file on this machine, also of a copy in the place of this one. */
+  get identity(): string {
+    const { dev, ino, birthtimeMs } = this.#stat;
+    return `${dev}:${ino}:${birthtimeMs}`;
+  }
+
   /** Null while it is the same file. `E_IO` when that cannot be seen. */
   loss(): StoreLoss | null {
     const named = fileAt(this.path);

@@ -15,6 +15,11 @@ export interface Instant {
 /** Allowed for clocks that disagree when only the wall clock can be compared. */
 const WALL_SKEW_MS = 2_000;
 
+/** Returns the lowest fencing token that may begin a block now: microseconds since 1970, safe integers until 2255. */
+export function fenceAt({ wallMs }: Instant): number {
+  return Math.floor(wallMs * 1000);
+}
+
 /** How long `stamp + durationMs` still is, seen from `now`; zero or less means it has passed. */
 export function remainingMs(stamp: Instant, durationMs: number, now: Instant): number {
   return isSameBoot(stamp, now)

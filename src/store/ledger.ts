@@ -19,8 +19,8 @@ export interface LedgerView {
   /** Grants and tickets on these keys, above and below them, each once, as `inOrder` has them. */
   near(keys: readonly Key[]): Neighbourhood;
   find(resource: Key, lockId: string): Grant | null;
-  /** The next fencing token of a tree: higher than any before it, whatever crashed in between. */
-  mint(tree: Key): number;
+  /** Returns the next fencing token of a tree: higher than `above` and any before it, whatever crashed in between. */
+  mint(tree: Key, above?: number): number;
   /** A number for a new ticket that sorts behind every ticket in these trees. */
   nextTicketNumber(): number;
   /** Pending manifests on these keys, above and below them. Costs nothing in a tree where nothing is published. */

@@ -39,10 +39,10 @@ import { identityOf, type Places } from "../../client/deliverable/paths.js";
 import type { StoredRecord } from "../../client/deliverable/record.js";
 import { createSynced, removeFile, removeQuietly, syncFolder } from "../../files/durable-file.js";
 import { enterAll, type Guard, openGuard } from "../../files/guard.js";
-import type { Instant } from "../../lock/time.js";
+import { fenceAt, type Instant } from "../../lock/time.js";
 import { makeFolder, makeHome } from "../../platform/folder-rights.js";
-import { appendixOf, type LogLine, writeOnce } from "./log.js";
-import { fenceWithoutState, readState, type Step, writeState } from "./state-file.js";
+import { appendixOf, highestToken, type LogLine, writeOnce } from "./log.js";
+import { readState, type Step, writeState } from "./state-file.js";
 
 /** A terminated folder has no guard any more: whoever waited for it makes a new one. */
 const TRIES = 50;
@@ -125,15 +125,17 @@ export class Room {
   settle(): void {
     const state = readState(this.places);
     const token = this.#tokenOfLock();
-    this.#fence =
-      state === null ? fenceWithoutState(this.places, token, this.now.wallMs) : Math.max(state.fence, token);
+    this.#fence = state === null ? Math.max(token, highestToken(this.places.log)) : Math.max(state.fence, token);
     // mutant: deliverable-settle: if (state !== null && state.step !== null) this.#finish(state.step); →
     if (state !== null && state.step !== null) this.#finish(state.step);
   }
 
-  /** The next fencing token. It is on the disk, in state.json, before the lock that has it can be seen. */
+  /**
+   * Returns the next fencing token: one more than the last, or the time in microseconds if that is higher, as after an older
+   * copy of the folder took its place. It is on the disk, in state.json, before the lock that has it can be seen.
+   */
   mint(): number {
-    this.#fence += 1;
+    this.#fence = Math.max(this.#fence + 1, fenceAt(this.now));
     return this.#fence;
   }
 

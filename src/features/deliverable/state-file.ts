@@ -8,7 +8,7 @@ import { accessError } from "../../client/deliverable/access-error.js";
 import type { Places } from "../../client/deliverable/paths.js";
 import { assertKnownVersion, SCHEMA_VERSION } from "../../client/deliverable/record.js";
 import { replaceFile } from "../../files/durable-file.js";
-import { type Appendix, highestToken } from "./log.js";
+import type { Appendix } from "./log.js";
 
 /** A change of `_LOCK.json` that is about to be made, and what the log will say of it once it is made. */
 export interface Step {
@@ -48,9 +48,4 @@ export function writeState({ state }: Places, { fence, step }: State, durable: b
   } catch (error) {
     throw accessError(error, "write", state);
   }
-}
-
-/** A fence that was lost goes on behind every number that is still known, and not before the time in milliseconds. */
-export function fenceWithoutState({ log }: Places, lockToken: number, wallMs: number): number {
-  return Math.max(Math.floor(wallMs), lockToken, highestToken(log));
 }

@@ -248,8 +248,8 @@ class FileView implements LedgerView {
     return this.#at(treeOf(resource)).find(resource, lockId);
   }
 
-  mint(name: Key): number {
-    return this.#at(name).mint(this.now);
+  mint(name: Key, above = 0): number {
+    return this.#at(name).mint(this.now, above);
   }
 
   publishing(keys: readonly Key[]): readonly Manifest[] {

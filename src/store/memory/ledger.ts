@@ -9,6 +9,7 @@ import { isWithin, type Key, treeOf } from "../../lock/key.js";
 import { lineOf } from "../../lock/queue.js";
 import type { Settings } from "../../lock/settings.js";
 import { readEntry } from "../../lock/stored-entry.js";
+import { fenceAt } from "../../lock/time.js";
 import type { Clock } from "../../platform/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
@@ -93,9 +94,9 @@ export function createMemoryLedger(url: string, settings: Settings, clock: Clock
         now: clock(),
         near: (keys) => inOrder(near(keys)),
         find: (resource, lockId) => treeAt(treeOf(resource)).grants.get(lockId) ?? null,
-        mint: (name) => {
+        mint: (name, above = 0) => {
           const tree = treeAt(name);
-          tree.fence = (tree.fence || Math.floor(clock().wallMs)) + 1;
+          tree.fence = Math.max(tree.fence || fenceAt(clock()), above) + 1;
           return tree.fence;
         },
         nextTicketNumber: () => ++ticketNumber,

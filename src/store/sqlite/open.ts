@@ -62,7 +62,7 @@ export async function openSqliteStore(
     // mutant: open-in-turn: isInUse(path) ? openHere → isInUse("") ? openHere
     opened = isInUse(path) ? openHere(path, isMeant) : null;
     turnstile = openTurnstile(`${path}-turn`);
-    let facts = opened === null ? null : factsHere(opened.database, stated, clock(), migrations);
+    let facts = opened === null ? null : factsHere(opened, stated, clock(), migrations);
     if (opened === null || facts === null) {
       await enterAll([turnstile], path);
       if (stateOf(path) !== "there") {
@@ -72,7 +72,7 @@ export async function openSqliteStore(
       }
       opened ??= openHere(path, isMeant);
       // What this writes begins the WAL, so that the first lock does not have to.
-      facts = setUp(opened.database, stated, clock(), migrations);
+      facts = setUp(opened, stated, clock(), migrations);
       turnstile.leave();
     }
     const { database, presence } = opened;
@@ -109,38 +109,51 @@ function isInUse(path: string): boolean {
  * while it opened the same file, keeps no other from that. Null where there is something to do. `E_CONFIG`
  */
 function factsHere(
-  database: Database,
+  { database, presence }: Opened,
   stated: Partial<Settings>,
   now: Instant,
   migrations: readonly Migration[],
 ): StoreFacts | null {
   return database.readAtOnce(() => {
     const facts = factsAsTheyAre(database, stated, migrations);
-    const machine = facts === null ? null : machineOf(database);
-    return machine === null || isOtherMachine(machine, now) ? null : facts;
+    const home = facts === null ? null : homeOf(database);
+    return home === null || isOtherMachine(home, now) || home.file !== presence.identity ? null : facts;
   });
 }
 
-/** Inside the turnstile. `E_CONFIG` also while something is held from another machine, the one on record. */
+/** As recorded in the database. */
+interface HomeRecord extends MachineRecord {
+  /** The file that the database was in. */
+  readonly file?: string;
+}
+
+/**
+ * Inside the turnstile. `E_CONFIG` also while something is held from another machine, the one on record.
+ *
+ * In a copy, and in a file that was restored, no tree goes on in its block of fencing tokens. That is on the disk before the
+ * file is on record, and after a crash in between it is done again.
+ */
 function setUp(
-  database: Database,
+  { database, presence }: Opened,
   stated: Partial<Settings>,
   now: Instant,
   migrations: readonly Migration[],
 ): StoreFacts {
   const facts = migrate(database, stated, migrations);
-  const known = machineOf(database);
-  if (known !== null && !isOtherMachine(known, now)) return facts;
-  if (known !== null)
-    assertNothingForeign(createRecords(database, new Tables(database)), now, `sqlite:${database.path}`);
-  const machine = JSON.stringify(machineRecord(now));
-  database.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('machine', ?)").get(machine);
+  const known = homeOf(database);
+  const isElsewhere = isOtherMachine(known, now);
+  if (known !== null && !isElsewhere && known.file === presence.identity) return facts;
+  if (isElsewhere) assertNothingForeign(createRecords(database, new Tables(database)), now, `sqlite:${database.path}`);
+  // mutant: sqlite-copied: database.exec("UPDATE trees SET boot = 0"); →
+  database.exec("UPDATE trees SET boot = 0");
+  const home: HomeRecord = { ...machineRecord(now), file: presence.identity };
+  database.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('machine', ?)").get(JSON.stringify(home));
   return facts;
 }
 
-function machineOf(database: Database): MachineRecord | null {
+function homeOf(database: Database): HomeRecord | null {
   const text = recorded(database, "machine");
-  return text === null ? null : (JSON.parse(text) as MachineRecord);
+  return text === null ? null : (JSON.parse(text) as HomeRecord);
 }
 
 function prepareFolder(folder: string, isNew: boolean): void {

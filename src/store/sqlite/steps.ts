@@ -47,8 +47,8 @@ export class Steps {
       const done = isSynced ? this.#synced(() => this.#step(trees, body, true)) : this.#step(trees, body, false);
       if (done === "must sync") isSynced = true;
       else if (!(done instanceof OutOfNumbers)) return done;
-      // mutant: sqlite-reserved: #synced(() => this.#reserve(done.tree))) return → #reserve(done.tree)) return
-      else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
+      // mutant: sqlite-reserved: #synced(() => this.#reserve(done))) return → #reserve(done)) return
+      else if (!this.#synced(() => this.#reserve(done))) return "busy";
     }
   }
 
@@ -81,7 +81,7 @@ export class Steps {
       const done = isSynced ? this.#synced(() => this.#script(body, true)) : this.#script(body, false);
       if (done === "must sync") isSynced = true;
       else if (!(done instanceof OutOfNumbers)) return done;
-      else if (!this.#synced(() => this.#reserve(done.tree))) return "busy";
+      else if (!this.#synced(() => this.#reserve(done))) return "busy";
     }
   }
 
@@ -133,11 +133,11 @@ export class Steps {
     }
   }
 
-  #reserve(tree: Key): boolean {
+  #reserve(missing: OutOfNumbers): boolean {
     if (!this.#begin()) return false;
     try {
       this.#tables.trees.begin();
-      this.#tables.fences.reserve(tree, this.#clock());
+      this.#tables.fences.reserve(missing, this.#clock());
       this.#commit();
       return true;
     } catch (error) {

@@ -66,8 +66,8 @@ export class StepView implements LedgerView {
     return found;
   }
 
-  mint(tree: Key): number {
-    return this.#tables.fences.mint(tree, this.#now);
+  mint(tree: Key, above = 0): number {
+    return this.#tables.fences.mint(tree, this.#now, above);
   }
 
   nextTicketNumber(): number {

@@ -9,7 +9,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { administer, copyOf, databaseOf, inDatabase, ownServer, type TestServer } from "../../fixtures/postgres/server.fixture.js";
+import {
+  administer,
+  copyOf,
+  databaseOf,
+  inDatabase,
+  ownServer,
+  type TestServer,
+} from "../../fixtures/postgres/server.fixture.js";
 import { newPostgresStore } from "../../fixtures/postgres/stores.fixture.js";
 
 const LIMIT = 240_000;
@@ -77,8 +84,7 @@ describe("a server that was lost", { timeout: LIMIT }, () => {
     const there = url.replace(server.control.socket, standby.control.socket);
     const last = await number(url, "svc/replicated");
     await vi.waitUntil(
-      async () =>
-        (await administer(there, `select 1 from holdfast.grants where fencing_token = ${last}`)).length === 1,
+      async () => (await administer(there, `select 1 from holdfast.grants where fencing_token = ${last}`)).length === 1,
       { timeout: 60_000, interval: 50 },
     );
     standby.control.stop();

@@ -20,7 +20,7 @@
 import { HoldfastError } from "../../../base/errors.js";
 import type { AuditDraft, AuditEntry } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";
-import type { Instant } from "../../../lock/time.js";
+import { fenceAt, type Instant } from "../../../lock/time.js";
 import type { AuditFile } from "../audit/audit-file.js";
 import { type ChainStory, endAfterRestart, RECORD_LOST, readStory } from "../audit/read-chain.js";
 import type { FenceFloor } from "./fence-floor.js";
@@ -71,13 +71,15 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
   const isFromThisBoot = !audit.isOlderThan(bootedAt(now));
   // mutant: file-forgotten-record: if (isLost && isFromThisBoot) → if (isLost && audit.isOlderThan(0))
   if (isLost && isFromThisBoot) assertNothingForgotten(story, tree, nodes, path);
-  const start = Math.max(fenceReserved ?? floor.startOfNewTree(now, FIRST_BLOCK), story.highestToken);
+  const first =
+    fenceReserved === undefined ? floor.startOfNewTree(now, FIRST_BLOCK) : Math.max(fenceReserved, fenceAt(now));
+  const start = Math.max(first, story.highestToken);
   const record: TreeRecord = {
     schema_version: TREE_VERSION,
     tree,
     boot_id: now.bootId,
     fence: start,
-    fence_reserved: fenceReserved ?? (story.highestToken > 0 ? start : start + FIRST_BLOCK),
+    fence_reserved: fenceReserved !== undefined || story.highestToken > 0 ? start : start + FIRST_BLOCK,
     audit: story.end,
     below: nodes.count(bootedAt(now)),
     waiting: false,
@@ -93,8 +95,8 @@ export function beginning(tree: Key, remains: TreeRemains, now: Instant): Beginn
 }
 
 /**
- * The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark. `wasTorn` when
- * not all of the record could be used.
+ * The reserved mark is on the disk, everything else may be older than it was: numbers go on behind the mark, and not below
+ * the time. `wasTorn` when not all of the record could be used.
  */
 export function restarted(
   record: TreeRecord,
@@ -102,8 +104,8 @@ export function restarted(
   now: Instant,
   wasTorn: boolean,
 ): Beginning {
-  // mutant: file-fence-restart: record.fence_reserved, fenceReserved); → fenceReserved < 0 ? fenceReserved : 0);
-  const fence = Math.max(record.fence, record.fence_reserved, fenceReserved);
+  // mutant: file-fence-restart: record.fence_reserved, fenceReserved, fenceAt(now)); → fenceReserved < 0 ? fenceReserved : 0);
+  const fence = Math.max(record.fence, record.fence_reserved, fenceReserved, fenceAt(now));
   const end = endAfterRestart(audit.path, record.audit);
   const below = nodes.count(bootedAt(now));
   const isMended = wasTorn || end.hash !== record.audit.hash;

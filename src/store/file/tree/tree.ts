@@ -225,8 +225,12 @@ export class FileTree {
     }
   }
 
-  /** The next number: reserved on the disk before it is used, whoever uses it. */
-  mint(now: Instant): number {
+  /** Returns the next number, higher than `above`: reserved on the disk before any process uses it. */
+  mint(now: Instant, above: number): number {
+    const since = this.#floor.since(now);
+    // mutant: file-copied: if (this.#fenceUsed < since) → if (this.#fenceUsed < 0)
+    if (this.#fenceUsed < since) this.#fenceUsed = Math.max(since, this.record.fence_reserved);
+    this.#fenceUsed = Math.max(this.#fenceUsed, above);
     if (this.#fenceUsed >= this.record.fence_reserved) {
       // mutant: fence-reservation-file: #fenceUsed + FENCE_BLOCK → record.fence_reserved; this.#fenceUsed = reserved - 1_000
       const reserved = this.#fenceUsed + FENCE_BLOCK;

@@ -24,6 +24,11 @@ export class Presence {
     this.#file = file;
   }
 
+  /** As of `NamedFile`. */
+  get identity(): string {
+    return this.#file.identity;
+  }
+
   /** Looks unless it looked a moment ago. */
   assertLately(): void {
     if (performance.now() - this.#lookedAt >= LOOK_EVERY_MS) this.assert();

@@ -48,11 +48,11 @@ afterEach(() => {
 });
 
 describe("fencing tokens", () => {
-  it("FENCE-1: a new tree starts from the time in milliseconds and counts without gaps, across blocks", async () => {
+  it("FENCE-1: a new tree starts from the time in microseconds and counts without gaps, across blocks", async () => {
     const before = Date.now();
     const tokens = await pairs(await open(newPlace()), "tree", 2_500);
-    expect(tokens[0]).toBeGreaterThan(before);
-    expect(tokens[0]).toBeLessThanOrEqual(Date.now() + 1);
+    expect(tokens[0]).toBeGreaterThan(before * 1000);
+    expect(tokens[0]).toBeLessThanOrEqual(Date.now() * 1000 + 1);
     expect(tokens).toEqual(tokens.map((_, at) => (tokens[0] ?? 0) + at));
   });
 
@@ -87,12 +87,14 @@ describe("fencing tokens", () => {
     await pairs(known, "tree", 3);
     const { reserved } = reservation(place);
     const unknown = await open(place, clockOf(""));
-    expect(await pairs(unknown, "tree", 2)).toEqual([reserved + 1, reserved + 2]);
+    const [first = 0, second] = await pairs(unknown, "tree", 2);
+    expect(first).toBeGreaterThan(reserved);
+    expect(second).toBe(first + 1);
     const again = reservation(place).reserved;
-    expect(await pairs(known, "tree", 1)).toEqual([reserved + 3]);
-    expect(await pairs(unknown, "tree", 1)).toEqual([reserved + 4]);
+    expect(await pairs(known, "tree", 1)).toEqual([first + 2]);
+    expect(await pairs(unknown, "tree", 1)).toEqual([first + 3]);
     expect(reservation(place).reserved).toBe(again);
-    expect((await pairs(await open(place, clockOf("")), "tree", 1))[0]).toBe(again + 1);
+    expect((await pairs(await open(place, clockOf("")), "tree", 1))[0]).toBeGreaterThan(again);
   });
 
   it("FENCE-1: after a restart counting goes on behind the reserved block", async () => {
@@ -106,7 +108,8 @@ describe("fencing tokens", () => {
     // A power cut may have taken the last commits with it, never the reservation.
     openRaw(place).exec("UPDATE trees SET fence = fence - 3");
     const after = await pairs(await open(place, clockOf("boot 2")), "tree", 2);
-    expect(after).toEqual([reserved + 1, reserved + 2]);
+    expect(after[0]).toBeGreaterThan(reserved);
+    expect(after[1]).toBe((after[0] ?? 0) + 1);
     const again = await pairs(await open(place, clockOf("boot 3")), "tree", 1);
     expect(again[0]).toBeGreaterThan(reserved + 1_000);
   });

@@ -55,7 +55,7 @@ const HARM: Record<string, (raw: RawDatabase) => number> = {
   "an edited event": (raw) => editBlock(raw, 1, (lines) => replaced(lines, 3, /"(granted|released)"/, '"broken"')) + 3,
   "an edited time": (raw) => editBlock(raw, 0, (lines) => replaced(lines, 0, /^\[1/, "[2")),
   "an edited detail": (raw) => editBlock(raw, 2, (lines) => replaced(lines, 1, /\{.*\}/, '{"renewals":7}')) + 1,
-  "an edited token": (raw) => editTail(raw, (lines) => replaced(lines, 0, /,1[0-9]{12},/, ",1,")),
+  "an edited token": (raw) => editTail(raw, (lines) => replaced(lines, 0, /,1[0-9]{15},/, ",1,")),
   "an owner put in where none was written": (raw) =>
     editBlock(raw, 1, (lines) => replaced(lines, 2, ",0,0,0,", ',0,"user:eve",0,')) + 2,
   "the same owner put in where none was written": (raw) =>

@@ -36,6 +36,7 @@ import { withPayloads } from "./workspace/payload-key.js";
 export type {
   AcquireRequest,
   Answer,
+  FencedRef,
   ForeignRows,
   GrantRef,
   JobLocks,

@@ -8,8 +8,9 @@
  *   a publish begins      the mark is made if there is none, on the disk; then it is raised to the publisher's token
  *   the rename            refused when the mark is no longer the publisher's own: another publisher has begun since
  *
- * Tokens grow within one tree of one store, so only those are compared. The store decides which key a target belongs to: a
- * publisher that it lets begin under another key, or one of another store, makes the mark its own.
+ * Tokens grow within one tree of one store, so only those are compared. A publisher in a workspace leaves the token of the
+ * target's own key, so publishers under different keys compare. Elsewhere it leaves that of the key it publishes under: a
+ * publisher that the store lets begin under another key, or one of another store, makes the mark its own.
  *
  * A crash leaves the old mark or the new one, and perhaps a `.new` beside it, which the next publisher writes over. The
  * mark is never lowered and never removed. A person who removes it removes the protection until the next publish begins,

@@ -46,6 +46,11 @@ export interface GrantRef {
   readonly tokenHash: string;
 }
 
+/** A grant with its number. */
+export interface FencedRef extends GrantRef {
+  readonly fencingToken: number;
+}
+
 /**
  * A grant that the client holds, by which the grants of its own request do not conflict with it. The client sends only what
  * the store still has; a server counts a key only with the token that holds it.

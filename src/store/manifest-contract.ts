@@ -1,6 +1,6 @@
 /** The contract of a store's publish records (manifests): reading them, and the steps of a publish that change them. */
 import type { Manifest, ManifestFile } from "../lock/manifest.js";
-import type { GrantRef, Party } from "./contract.js";
+import type { FencedRef, GrantRef, Party } from "./contract.js";
 
 /** A publish before its first byte. */
 export interface ManifestDraft {
@@ -41,6 +41,12 @@ export interface ManifestPage {
 export interface Manifests {
   /** Puts a manifest on record and settles what is left on its target. `E_CONFIG` for another key than the recorded. */
   begin(grant: GrantRef, party: Party, draft: ManifestDraft): Promise<Manifest>;
+  /**
+   * Leaves the number of this grant, the publisher's on the target's own key where it has one, beside the target: from now on
+   * no earlier publisher renames anything there. `E_FENCING_MISMATCH` when a later one has left its number. It does nothing
+   * where the guard of the store does that.
+   */
+  claim(manifest: Manifest, by: FencedRef): Promise<void>;
   addFiles(grant: GrantRef, manifest: Manifest, files: readonly ManifestFile[]): Promise<void>;
   seal(grant: GrantRef, manifest: Manifest, seal: Seal, files: readonly ManifestFile[]): Promise<Manifest>;
   /**
@@ -52,7 +58,7 @@ export interface Manifests {
     party: Party,
     manifest: Manifest,
     make: () => boolean,
-    also?: readonly GrantRef[],
+    also?: readonly FencedRef[],
   ): Promise<Manifest>;
   /**
    * Resolves when all steps made here before are on the disk. Who has nothing else to do meanwhile may have this thread

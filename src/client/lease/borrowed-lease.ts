@@ -5,7 +5,7 @@
 
 import { HoldfastError } from "../../base/errors.js";
 import { hashLeaseToken } from "../../lock/lease-token.js";
-import type { GrantRef, Presented } from "../../store/contract.js";
+import type { FencedRef, Presented } from "../../store/contract.js";
 import type { Kernel } from "../kernel.js";
 import { parseKeys, parseToken } from "../options.js";
 
@@ -21,7 +21,7 @@ export interface BorrowedLease {
   /** @internal As `Lease.kernel`. */
   readonly kernel: Kernel;
   /** @internal As `Lease.refs`. */
-  readonly refs: readonly GrantRef[];
+  readonly refs: readonly FencedRef[];
   /** @internal As `Lease.through`. */
   through<T>(step: () => Promise<T>): Promise<T>;
 }
@@ -33,7 +33,7 @@ export async function createBorrowedLease(
   token: string,
 ): Promise<BorrowedLease> {
   const tokenHash = hashLeaseToken(parseToken(token));
-  const refs: (GrantRef & { readonly fencingToken: number })[] = [];
+  const refs: FencedRef[] = [];
   for (const resource of parseKeys(keys)) {
     const { grants } = await kernel.inspect(resource, [tokenHash]);
     const grant = grants.find((each) => each.resource === resource && each.tokenHash === tokenHash);

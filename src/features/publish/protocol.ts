@@ -117,6 +117,7 @@ async function publishWith(
   const placement = new Placement(target);
   let kept: string | null = null;
   try {
+    if (options.holdAtCommit === undefined) await hand.claim(manifest);
     // mutant: publish-forgotten: await removeForgotten(hand. → if (target === null) await removeForgotten(hand.
     await removeForgotten(hand.manifests, hand.storeUrl, target);
     makeStageFolder(target);
@@ -129,11 +130,13 @@ async function publishWith(
     }
     hand.assertHeld();
     const sealed = await sealStage(hand, manifest, stage, tell, () => placement.prepare());
-    if (options.holdAtCommit !== undefined)
+    if (options.holdAtCommit !== undefined) {
       await hand.holdTarget(options.holdAtCommit).catch((error: unknown) => {
         if (isHoldfastError(error, "E_LOCK_CONFLICT")) kept = keepStage(target);
         throw error;
       });
+      await hand.claim(manifest);
+    }
     await options.beforeCommit?.();
     tell({ phase: "committing" });
     manifest = await hand.commit(sealed, () => placement.make(options.underGuard));

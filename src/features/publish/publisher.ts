@@ -11,7 +11,7 @@ import { invalidArgument, isHoldfastError } from "../../base/errors.js";
 import { given } from "../../base/given.js";
 import { sleep } from "../../base/sleep.js";
 import type { Holdfast } from "../../client/holdfast.js";
-import { type GrantRef, kernelOf, type Manifests, type Party } from "../../client/kernel.js";
+import { type FencedRef, type GrantRef, kernelOf, type Manifests, type Party } from "../../client/kernel.js";
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Lease } from "../../client/lease/lease.js";
 import { isLoss } from "../../client/lease/loss.js";
@@ -43,6 +43,8 @@ export interface Hand {
   step<T>(run: (manifests: Manifests, grant: GrantRef, party: Party) => Promise<T>): Promise<T>;
   /** Makes sure that the target is held, too; tries again until `wait` is over. `E_LOCK_CONFLICT` */
   holdTarget(wait: Duration): Promise<void>;
+  /** Call it once the target is held, as `Manifests.claim`. */
+  claim(manifest: Manifest): Promise<void>;
   /** The step that makes it visible: it checks the grants on the key and on the target. */
   commit(manifest: Manifest, make: () => boolean): Promise<Manifest>;
   /** Throws why the lease was lost, if that is known here. */
@@ -83,8 +85,9 @@ function handOf(
   const { url: storeUrl, manifests, requester: party } = kernel;
   const leaseSignal = "signal" in lease ? lease.signal : null;
   const signals = [leaseSignal, signal ?? null].filter((each) => each !== null);
-  const grant = (): GrantRef => {
-    const { refs } = lease;
+  const fenced = (from: Lease | BorrowedLease): readonly FencedRef[] => ("held" in from ? from.held : from.refs);
+  const grant = (): FencedRef => {
+    const refs = fenced(lease);
     const found = key === undefined ? refs[0] : refs.find(({ resource }) => resource === key);
     if (found === undefined) throw invalidArgument("key", `the lease does not hold ${key}`);
     return found;
@@ -94,10 +97,12 @@ function handOf(
   const path = found === null || isWithin(found, resource) ? null : found;
   /** Acquired for the target alone. */
   let beside: Lease | null = null;
-  const onTarget = (): GrantRef[] => {
+  const onTarget = (): FencedRef[] => {
     if (path === null) return [];
     const covers = (ref: GrantRef): boolean => isWithin(path, ref.resource);
-    return (beside?.refs ?? lease.refs).filter(covers).slice(0, 1);
+    return fenced(beside ?? lease)
+      .filter(covers)
+      .slice(0, 1);
   };
   const through = async <T>(run: () => Promise<T>): Promise<T> => {
     const others = onTarget();
@@ -135,6 +140,11 @@ function handOf(
           if (!isHoldfastError(error, "E_LOCK_CONFLICT") || performance.now() + NEXT_TRY_MS > until) throw error;
           await sleep(NEXT_TRY_MS);
         }
+    },
+    claim: (manifest) => {
+      // mutant: publish-mark-of-target: const [by = grant()] = onTarget(); → const by = grant();
+      const [by = grant()] = onTarget();
+      return manifests.claim(manifest, by);
     },
     // mutant: publish-target-checked: manifest, make, onTarget())) → manifest, make, []))
     commit: (manifest, make) => through(() => manifests.commit(grant(), party, manifest, make, onTarget())),

@@ -47,6 +47,7 @@ export function createManifests(ledger: Ledger, witness: Witness): LocalManifest
         for (const tree of begun) trees.add(tree);
       }
     },
+    async claim() {},
     addFiles: (grant, manifest, files) => inTree(grant, (view) => addFiles(view, grant, manifest, files)),
     seal: (grant, manifest, facts, files) => inTree(grant, (view) => seal(view, grant, manifest, facts, files)),
     commit: (grant, party, manifest, make, also = []) =>

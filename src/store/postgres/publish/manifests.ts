@@ -6,7 +6,8 @@
  * after each leaves:
  *
  *    2. the mark is made, if there is none; manifest `pending`       a mark; a manifest without a stage: aborted
- *       the mark is raised to the publisher's token                  the same
+ *       the mark is raised to the publisher's token on the target    the same
+ *       (where that is held at the end only: right before 8)
  *    7. seal                                                         a stage: aborted, then removed
  *       ── one transaction from here ──
  *    8. the target is held (advisory lock), lease and fence are      the server rolls back: the same
@@ -43,7 +44,7 @@ import {
 import { treeOf } from "../../../lock/key.js";
 import type { Manifest, ManifestFile } from "../../../lock/manifest.js";
 import { thisMachine } from "../../../platform/machine.js";
-import type { GrantRef, ManifestDraft, Manifests } from "../../contract.js";
+import type { FencedRef, GrantRef, ManifestDraft, Manifests } from "../../contract.js";
 import { isMade } from "../../publish/settle-on-disk.js";
 import { createSweeper } from "../../publish/sweeper.js";
 import { call } from "../connection/call.js";
@@ -68,7 +69,7 @@ const KEPT = 3;
 
 interface CommitWork {
   readonly grant: GrantRef;
-  readonly also: readonly GrantRef[];
+  readonly also: readonly FencedRef[];
   readonly party: Asker;
   make(): boolean;
 }
@@ -126,7 +127,7 @@ export function createManifests(connection: Connection, store: string): ServerMa
     }
   };
 
-  const holderOf = ({ resource, fencingToken }: Manifest): MarkHolder => ({
+  const holderOf = ({ resource, fencingToken }: Pick<FencedRef, "resource" | "fencingToken">): MarkHolder => ({
     store,
     tree: treeOf(resource),
     fencingToken,
@@ -139,14 +140,15 @@ export function createManifests(connection: Connection, store: string): ServerMa
     { grant, also, party, make }: CommitWork,
   ): Promise<Manifest> => {
     const { id, target } = manifest;
+    const [byTarget = manifest] = also;
     await session.query("BEGIN ISOLATION LEVEL READ COMMITTED");
     // mutant: publish-server-path: if (also.length > 0) await askIn( → if (also.length < 0) await askIn(
     if (also.length > 0) await askIn(session, call("assert_fence", { ...refsOf(also), max_ms: STEP_MS, store }));
     await askIn(session, call("manifest_check", { id, ...refOf(grant), max_ms: STEP_MS, store }));
     const checkedAt = performance.now();
     const rename = (): boolean => {
-      // mutant: publish-late-mark: assertNotOvertaken(target, holderOf(manifest)); →
-      assertNotOvertaken(target, holderOf(manifest));
+      // mutant: publish-late-mark: assertNotOvertaken(target, holderOf(byTarget)); →
+      assertNotOvertaken(target, holderOf(byTarget));
       if (performance.now() - checkedAt > TRUST_MS) throw stoodStill(target);
       return make();
     };
@@ -158,12 +160,9 @@ export function createManifests(connection: Connection, store: string): ServerMa
   };
 
   return {
-    async begin(grant, party, draft) {
-      const manifest = await begin(grant, party, draft);
-      // mutant: publish-late-raise: await raiseMark(manifest.target, holderOf(manifest)); →
-      await raiseMark(manifest.target, holderOf(manifest));
-      return manifest;
-    },
+    begin,
+    // mutant: publish-late-raise: raiseMark(target, holderOf(by)) → Promise.resolve()
+    claim: ({ target }, by) => raiseMark(target, holderOf(by)),
     async addFiles(grant, { id }, files) {
       await connection.ask(() => call("manifest_add", { id, ...refOf(grant), ...columnsOf(files), store }));
     },

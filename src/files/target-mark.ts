@@ -22,7 +22,7 @@ import { basename, dirname, join } from "node:path";
 import { HoldfastError, ioError } from "../base/errors.js";
 import { placeAt } from "../platform/exchange.js";
 import { makeHome } from "../platform/folder-rights.js";
-import { isThere } from "../platform/look-up.js";
+import { isThere, namesIn } from "../platform/look-up.js";
 import { thisMachine } from "../platform/machine.js";
 import { replaceFile, syncFolder } from "./durable-file.js";
 import { underGuard } from "./guard.js";
@@ -50,6 +50,18 @@ interface MarkRecord {
 }
 
 const NOBODY: MarkHolder = { store: "", tree: "", fencingToken: 0 };
+
+/** Returns the marks of all targets in a folder, with the path of each. `E_IO`, `E_STORE_CORRUPT` */
+export function marksIn(folder: string): (MarkHolder & { readonly path: string })[] {
+  const marks = join(folder, MARKS_FOLDER);
+  const paths = namesIn(marks).filter((name) => name.endsWith(".json"));
+  return paths
+    .map((name) => join(marks, name))
+    .flatMap((path) => {
+      const mark = readMarkAt(path);
+      return mark === null ? [] : [{ ...mark, path }];
+    });
+}
 
 /** Makes sure of a mark and tells the place. `E_IO`, `E_STORE_CORRUPT` */
 export async function markPlace(target: string): Promise<string> {
@@ -90,8 +102,14 @@ function isComparable(mark: MarkHolder, by: MarkHolder): boolean {
 function overtaken(target: string, { tree, fencingToken }: MarkHolder): HoldfastError {
   return new HoldfastError(
     "E_FENCING_MISMATCH",
-    `${target} was taken over: somebody has begun to publish there under ${tree}, with token ${fencingToken}`,
-    { details: { path: target, current: [fencingToken] } },
+    `${target} was taken over: a publish has begun there under ${tree}, with token ${fencingToken}`,
+    {
+      details: { path: target, current: [fencingToken] },
+      next: [
+        "Stop: another publisher has taken over.",
+        "If the store was restored from an older copy: holdfast doctor --after-restore",
+      ],
+    },
   );
 }
 
@@ -137,7 +155,10 @@ function markPath(target: string): string {
 }
 
 function readMark(target: string): Mark | null {
-  const path = markPath(target);
+  return readMarkAt(markPath(target));
+}
+
+function readMarkAt(path: string): Mark | null {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

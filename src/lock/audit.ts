@@ -23,6 +23,7 @@ export const AUDIT_EVENTS = [
   "restore",
   "job",
   "chain_repaired",
+  "fence_raised",
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 

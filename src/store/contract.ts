@@ -226,8 +226,13 @@ export interface BadEntry {
   readonly why: string;
 }
 
-/** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair. */
+/** Mending what is broken. Only `doctor` asks for it, and only when it was told to repair or that a store was restored. */
 interface Upkeep {
+  /**
+   * Raises the fence of a tree above a number, durably. Audited. Returns the new number. `E_FORBIDDEN` for an owner that is
+   * not a person; on a server also for an account that is not an administrator's.
+   */
+  raiseFence(tree: Key, above: number, party: Party): Promise<number>;
   /**
    * Ends what is recorded on this key and cannot be read, never what a newer version wrote. Audited. Returns how many.
    * Only where `abilities.clearsUnreadable`.

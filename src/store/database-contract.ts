@@ -45,6 +45,8 @@ export interface ForeignRows {
   /** As `Transactions.write`, with that check in the same transaction. */
   write<T>(resource: Key, fencingToken: number, body: (sql: Sql) => T | Promise<T>, limitMs: number): Promise<T>;
   read: Transactions["read"];
+  /** Returns the highest token that was left in each tree. */
+  highest(): Promise<ReadonlyMap<Key, number>>;
   close(): void;
 }
 

@@ -7,9 +7,7 @@
 import { type HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Workspace } from "../../features/configuration.js";
 import { createSystemClock } from "../../platform/clock.js";
-import { newNonce } from "../../platform/liveness/proof-of-life.js";
-import { holderIdOf } from "../../platform/machine.js";
-import { examineStore, openStore } from "../../store/open.js";
+import { examineStore } from "../../store/open.js";
 import type { Check, Diagnosis, Patient, Surgery } from "./check.js";
 import { auditChains } from "./checks/audit-chains.js";
 import { boardFiles } from "./checks/board-files.js";
@@ -31,6 +29,7 @@ import { temporaryStore } from "./checks/temporary-store.js";
 import { unreadableRecords } from "./checks/unreadable-records.js";
 import { workspaceConfig } from "./checks/workspace-config.js";
 import { FINDINGS, type Finding } from "./finding.js";
+import { withSurgery } from "./surgery.js";
 
 /** In the order of their findings. Features add theirs here. */
 export const CHECKS: readonly Check[] = [
@@ -136,20 +135,12 @@ function isSafe(diagnosis: Diagnosis): diagnosis is Repairable {
   return diagnosis.repair !== undefined;
 }
 
-async function repairAll({ store: url, owner, record }: Workspace, found: readonly Repairable[]): Promise<Repair[]> {
-  const expectedId = url === record?.store.url ? record.store.id : undefined;
-  const clock = createSystemClock();
-  const store = await openStore(url, {}, clock, expectedId);
-  try {
-    const nonce = newNonce();
-    const holderId = holderIdOf();
-    const party = { owner, holderId, nonce, proof: store.prove(nonce, { owner, holder_id: holderId }) };
+function repairAll(workspace: Workspace, found: readonly Repairable[]): Promise<Repair[]> {
+  return withSurgery(workspace, async (surgery) => {
     const done: Repair[] = [];
-    for (const diagnosis of found) done.push(await repairOne(diagnosis, { store, clock, party }));
+    for (const diagnosis of found) done.push(await repairOne(diagnosis, surgery));
     return done;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function repairOne({ code, repair }: Repairable, surgery: Surgery): Promise<Repair> {

@@ -15,6 +15,7 @@ import { end } from "../operations/end.js";
 import { leave } from "../operations/leave.js";
 import { requireWriter, requireWriters } from "../operations/live-grant.js";
 import { noteKept } from "../operations/note-kept.js";
+import { raiseFence } from "../operations/raise-fence.js";
 import { refuse } from "../operations/refuse.js";
 import { release } from "../operations/release.js";
 import { renew, resume } from "../operations/renew.js";
@@ -165,6 +166,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     reader: createReader(ledger, context.witness.life),
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
+      raiseFence: (tree, above, party) =>
+        transact([{ resource: tree }], (view) => raiseFence(view, tree, above, party)),
       dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
     },
     namedLeases: null,

@@ -19,7 +19,7 @@ import { type Connection, connect } from "./connection/connection.js";
 import { createTransactions } from "./dal/transactions.js";
 import { createScripts } from "./jobs/scripts.js";
 import { createFence } from "./locks/fence.js";
-import { createLocks } from "./locks/locks.js";
+import { createLocks, partyOf } from "./locks/locks.js";
 import { createNamedLeases } from "./locks/named-leases.js";
 import { assertKnownVersion } from "./migrate.js";
 import { createManifests } from "./publish/manifests.js";
@@ -108,6 +108,9 @@ function createStore(url: string, connection: Connection, storeId: string, setti
     reader: createReader(connection, storeId, settings, clock),
     upkeep: {
       clearUnreadable: lacks("clearsUnreadable"),
+      // PostgreSQL writes a bigint as text.
+      raiseFence: async (tree, above, party) =>
+        Number(await connection.ask(() => call("raise_fence", { tree, above, ...partyOf(party), store: storeId }))),
       dropStaleTickets: (tree) => connection.ask<number>(() => call("drop_stale_tickets", { tree, store: storeId })),
     },
     namedLeases: createNamedLeases(connection, storeId, manifests.settleLeft),

@@ -13,6 +13,7 @@ const NOT_HERE: readonly AuditEvent[] = [
   "restore",
   "job",
   "chain_repaired",
+  "fence_raised",
   "overlap",
 ];
 

@@ -63,6 +63,15 @@ describe.skipIf(process.env.HOLDFAST_TEST_POSTGRES_URL !== undefined)(
       }
     });
 
+    it("only holdfast_admin raises a fence, and only in the name of a person", async () => {
+      const url = await newPostgresStore(server);
+      const raise = (owner: string) => `select holdfast.raise_fence('k', 5, '${owner}')`;
+      for (const role of ["hf_agent", "hf_stranger"])
+        await expect(administer(asRole(url, role), raise("user:ann"))).rejects.toMatchObject({ code: "42501" });
+      await expect(administer(asRole(url, "hf_boss"), raise("agent:a"))).rejects.toThrow("E_FORBIDDEN");
+      await administer(asRole(url, "hf_boss"), raise("user:ann"));
+    });
+
     it("PUB-2: holdfast_user publishes and settles, and does not touch the record by hand", async () => {
       const url = await newPostgresStore(server);
       const place = mkdtempSync(join(tmpdir(), "holdfast-roles-"));

@@ -226,6 +226,7 @@ describe("POL-5: commands that are not for agents", () => {
     "holdfast lock break path/a --reason x",
     "holdfast --owner user:ann lock break path/a --reason x",
     "npx holdfast approve map.delete project=a map=b",
+    "holdfast --owner user:ann doctor --after-restore",
     "holdfast hook install claude --uninstall",
     "cd x && holdfast migrate --uninstall",
     "sh -c 'holdfast lock break a --reason y'",

@@ -1,6 +1,6 @@
 /**
- * Recognizes the holdfast commands that an agent may not run (POL-5): they end other holders' locks, approve, or remove
- * the fence.
+ * Recognizes the holdfast commands that an agent may not run (POL-5): they end other holders' locks, approve, raise fences,
+ * or remove the fence.
  */
 
 const VALUE_BEHIND = new Set(["--root", "--store", "--owner"]);
@@ -13,6 +13,7 @@ export function isForPeople(name: string, words: readonly string[]): boolean {
   const isUninstall = own.includes("--uninstall");
   return (
     (first === "lock" && second === "break") ||
+    (first === "doctor" && own.includes("--after-restore")) ||
     first === "approve" ||
     (isUninstall && (first === "migrate" || (first === "hook" && second === "install"))) ||
     (first === "deliverable" && own.includes("--terminate"))

@@ -83,15 +83,33 @@ export const SET_UP: readonly Command[] = [
     about: [
       "Without --repair nothing changes, not even a time stamp. Each finding says what to do, and auto_safe whether --repair would do it: records that cannot be read (when nobody alive uses the store), locks whose holder is gone, places in line and proofs of life that were left.",
       "Exit code 0 when there is no error; with --strict a warning is a failure too (65). docs/runbook.md has a line for each finding.",
+      "--after-restore is for a store that was restored from an older copy, or whose standby was behind. It finds marks with fencing tokens above the store's counters, which refuse every publish and write, raises the counters above them and writes an audit entry for each tree. Shut the lost server off first. Only a user or an admin may; on PostgreSQL the account needs holdfast_admin.",
       "`doctor hooks` proves that a denial holds: it runs the command of each installed hook as the client does, for a file that it holds itself, for a free one, and with input that cannot be understood. It names each linked worktree of the repository that lacks the settings file, or where the sandbox of Codex hides the store, with what to type. Exit code 78 when something does not hold.",
     ],
     args: { WHAT: { help: "hooks: try the installed hooks instead", optional: true, choices: ["hooks"] } },
     flags: {
       strict: { type: "boolean", help: "warnings are failures" },
       repair: { type: "boolean", help: "do what is safe, and say what was done" },
+      "after-restore": {
+        type: "boolean",
+        help: "raise the store's fencing tokens above the marks of a history that was lost",
+      },
+      target: {
+        type: "text",
+        value: "DIR",
+        repeat: true,
+        help: "with --after-restore: a folder outside the workspace in which targets lie",
+      },
+      database: {
+        type: "text",
+        value: "URL",
+        repeat: true,
+        help: "with --after-restore: a database that openDal writes to, sqlite:PATH or postgres://…",
+      },
     },
     examples: [
       ["holdfast doctor", "it says locked and nobody is there"],
+      ["holdfast doctor --after-restore", "publish again after a restore"],
       ["holdfast doctor hooks", "does a denial hold?"],
     ],
     async run(context) {

@@ -45,7 +45,9 @@ function steps(error: HoldfastError, command: string, words: readonly string[]):
     case "E_LOCK_NOT_HELD":
       return namesCommands(error) ? error.next : [`holdfast lock status ${key}`, `holdfast lock acquire ${key}`];
     case "E_FENCING_MISMATCH":
-      return ["Stop writing: somebody else has taken over.", `holdfast explain ${key}`];
+      return error.next.some((step) => step.includes("--after-restore"))
+        ? error.next
+        : ["Stop writing: another holder has taken over.", `holdfast explain ${key}`];
     case "E_INVALID_ARGUMENT":
       if (Array.isArray(error.details.fencing_tokens) && command.startsWith("lock "))
         return error.details.fencing_tokens.map((fence) => `holdfast ${command} ${key} --fence ${fence}`);

@@ -5,6 +5,7 @@
 
 import { ERRORS, isHoldfastError } from "../../../base/errors.js";
 import type { Workspace } from "../../../features/configuration.js";
+import { raiseAfterRestore } from "../../doctor/after-restore.js";
 import { type DoctorReport, examine, reportOfConfig } from "../../doctor/examine.js";
 import type { Finding } from "../../doctor/finding.js";
 import type { ContextWith, Outcome } from "../command.js";
@@ -14,14 +15,34 @@ import { wrap } from "../output/text.js";
 interface DoctorFlags {
   readonly strict: boolean;
   readonly repair: boolean;
+  readonly "after-restore": boolean;
+  readonly target: readonly string[];
+  readonly database: readonly string[];
 }
 
 export async function examineWorkspace(context: ContextWith<DoctorFlags>): Promise<Outcome> {
+  if (context.flags["after-restore"]) return afterRestore(context);
   const { workspace, report } = await look(context);
   return {
     data: { root: workspace?.root ?? null, store: workspace?.where ?? null, ...report },
     text: (screen) => textOf(report, workspace?.where ?? "", screen),
     exit: exitFor(report, context.flags.strict),
+  };
+}
+
+async function afterRestore(context: ContextWith<DoctorFlags>): Promise<Outcome> {
+  const workspace = context.workspace();
+  const { target: targets, database: databases } = context.flags;
+  const report = await raiseAfterRestore(workspace, { targets, databases });
+  const { marks, raised } = report;
+  return {
+    data: { root: workspace.root, store: workspace.where, ...report },
+    text: () =>
+      raised.length === 0
+        ? `${marks} marks, none above the counters of ${workspace.where}`
+        : raised
+            .map(({ tree, from, to, mark, where }) => `raised ${tree} from ${from} to ${to}, above ${mark} in ${where}`)
+            .join("\n"),
   };
 }
 

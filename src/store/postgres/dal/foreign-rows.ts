@@ -25,6 +25,8 @@ import { readRows, writeRows } from "./caller-statements.js";
 /** Sets our advisory locks apart from other people's. */
 const OURS = 1_212_501_063;
 const WAIT_MS = 4_000;
+const HIGHEST = `select coalesce(json_object_agg(x.tree, x.token), '{}') from (
+  select split_part(resource, '/', 1) as tree, max(fencing_token) as token from holdfast_dal.fences group by 1) x`;
 
 export async function openForeignRows(url: string): Promise<ForeignRows> {
   const connection = connect(url);
@@ -57,6 +59,10 @@ export async function openForeignRows(url: string): Promise<ForeignRows> {
         return writeRows(apart, body, limitMs, () => outcomeOf(id));
       }),
     read: (body, snapshot, limitMs) => readRows(connection, body, snapshot, limitMs),
+    async highest() {
+      const told = await connection.ask<Readonly<Record<string, number>>>(() => ({ text: HIGHEST, values: [] }));
+      return new Map(Object.entries(told).map(([tree, token]) => [tree as Key, token]));
+    },
     close() {
       connection.close().catch(() => undefined);
     },

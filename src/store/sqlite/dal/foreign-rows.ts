@@ -26,6 +26,8 @@ import { allowsBeside, allowsReading, allowsWriting, MARKS, Statements } from ".
 
 const GIVE_UP_AFTER_MS = 5_000;
 const PAUSE_MS = 2;
+const HIGHEST = `SELECT substr(resource, 1, instr(resource || '/', '/') - 1) AS tree, max(fencing_token) AS token
+  FROM ${MARKS} GROUP BY 1`;
 /** Elsewhere than in a store, all names but this one are the caller's: it may have a table of jobs, or of settings. */
 const allowsBesideMarks = allowsBeside(new Set([MARKS]));
 
@@ -55,6 +57,10 @@ export function openForeignRows(place: string): ForeignRows {
       const facts = { writes: false, isOfStore: false };
       const run = () => new Statements(database, limitMs, facts).run(allowsReading, (sql) => runAtOnce(body, sql));
       return snapshot ? database.readAtOnce(run) : database.patiently(run);
+    },
+    async highest() {
+      const rows = database.statement(HIGHEST).all([]);
+      return new Map(rows.map(({ tree, token }) => [String(tree) as Key, Number(token)]));
     },
     close: () => database.close(),
   };

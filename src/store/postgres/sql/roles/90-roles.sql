@@ -1,4 +1,4 @@
--- The roles: holdfast_user may call everything but break, holdfast_admin that too; no other account may call anything,
+-- The roles: holdfast_user may call everything but break and raise_fence, holdfast_admin these too; no other account may call anything,
 -- and the tables are closed to all. Where this account may not create roles, a warning says so, and the schema works for
 -- its owner.
 do $$
@@ -31,11 +31,11 @@ begin
   grant usage on schema holdfast to holdfast_user, holdfast_admin;
   for each in
     select p.oid from pg_proc p where p.pronamespace = 'holdfast'::regnamespace
-      and (p.prosecdef and p.proname <> 'break' or p.proname in ('steal', 'fence_table', 'unfence_table'))
+      and (p.prosecdef and p.proname not in ('break', 'raise_fence') or p.proname in ('steal', 'fence_table', 'unfence_table'))
   loop
     execute format('grant execute on function %s to holdfast_user, holdfast_admin', each);
   end loop;
-  grant execute on function holdfast.break to holdfast_admin;
+  grant execute on function holdfast.break, holdfast.raise_fence to holdfast_admin;
   -- Workers change the tables of jobs, and no others.
   for queue in select c.oid::regclass from pg_class c where c.relnamespace = 'holdfast'::regnamespace and c.relkind = 'r'
     and (c.relname = 'jobs' or starts_with(c.relname, 'job_'))

@@ -1,5 +1,6 @@
 /** The errors of a folder that cannot be locked, for people and for programs. */
 
+import { sep } from "node:path";
 import { HoldfastError, isHoldfastError } from "../../base/errors.js";
 import type { Places } from "../../client/deliverable/paths.js";
 
@@ -39,6 +40,8 @@ const NOT_PERMITTED: ReadonlySet<unknown> = new Set(["EACCES", "EPERM", "EROFS"]
 export function storeNotWritable(error: unknown, folder: string): HoldfastError | null {
   if (!isHoldfastError(error, "E_IO")) return null;
   if (!NOT_PERMITTED.has((error.cause as NodeJS.ErrnoException | undefined)?.code)) return null;
+  // A file in the folder itself is not of that store.
+  if (String(error.details.path).startsWith(folder + sep)) return null;
   return new HoldfastError(
     "E_IO",
     `the lock of ${folder} is also in the store of its workspace, which this user cannot write: ${error.message}`,

@@ -123,7 +123,7 @@ describe.skipIf(!canActAsAnother())("another user (needs root, and a clone that 
       const folder = newFolder();
       const root = dirname(folder);
       chmodSync(folder, 0o777);
-      const store = `${kind}:.holdfast/${kind === "file" ? "store" : "holdfast.db"}`;
+      const store = `${kind}:${join(root, ".holdfast", kind === "file" ? "store" : "holdfast.db")}`;
       await (await openHoldfast({ root, store, owner: "agent:one" })).close();
       execFileSync("chmod", ["-R", "a+rX", join(root, ".holdfast")]);
       const before = readdirSync(folder);

@@ -28,7 +28,7 @@ import { FolderNames } from "../../../files/folder-names.js";
 import { type Guard, openGuard } from "../../../files/guard.js";
 import type { AuditDraft } from "../../../lock/audit.js";
 import type { Grant, Ticket } from "../../../lock/grant.js";
-import { type Key, treeOf } from "../../../lock/key.js";
+import type { Key } from "../../../lock/key.js";
 import type { Manifest } from "../../../lock/manifest.js";
 import { type Line, NOBODY_WAITS } from "../../../lock/queue.js";
 import type { Instant } from "../../../lock/time.js";
@@ -44,6 +44,7 @@ import { beginning, bootedAt, bootNoted, FENCE_BLOCK, restarted, type TreeRemain
 import { atNode, joined, keptIn, keptNear, withoutTorn } from "./kept-grants.js";
 import { type Found, merge, NodeFiles } from "./node-files.js";
 import { LineFile } from "./queue-file.js";
+import { TreeManifests } from "./tree-manifests.js";
 import { inOneShape, outlivesMachine, TREE_CODEC, type TreeRecord } from "./tree-record.js";
 import { stepAfter, type TreeChanges, type TreeStep, withPending } from "./tree-step.js";
 
@@ -65,8 +66,8 @@ export class FileTree {
   readonly #audit: AuditFile;
   readonly #floor: FenceFloor;
   readonly #decisions: Decisions;
-  readonly #manifests: ManifestFiles;
-  /** The folder that says which manifests of this tree are pending. */
+  readonly #manifests: TreeManifests;
+  /** The folder of those that are pending. */
   readonly #publishing: string;
   #record: TreeRecord | null = null;
   #kept: { readonly from: TreeRecord; readonly found: Found } | null = null;
@@ -89,8 +90,8 @@ export class FileTree {
     beforeMaking: () => void,
   ) {
     this.name = name;
-    this.#manifests = manifests;
     this.#publishing = join(folder, "publishing");
+    this.#manifests = new TreeManifests(manifests, name, this.#publishing);
     this.#nodes = new NodeFiles(folder, name);
     this.#decisions = decisions;
     this.#floor = floor;
@@ -205,7 +206,7 @@ export class FileTree {
 
   /** Pending manifests of this tree, near one of the keys. */
   publishing(keys: readonly Key[]): readonly Manifest[] {
-    return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(this.#publishing, keys);
+    return this.record.publishes === undefined ? NOTHING : this.#manifests.pending(keys);
   }
 
   line(): Line {
@@ -258,17 +259,11 @@ export class FileTree {
   step(changes: TreeChanges, durable: boolean): TreeStep {
     const kept = this.#keptGrants();
     const before = { record: this.record, kept, filed: this.#filed, fenceUsed: this.#fenceUsed };
-    const publishes = changes.manifests.length === 0 ? this.record.publishes : this.#publishesAfter(changes.manifests);
+    const { manifests } = changes;
+    // mutant: file-publishes-over: && this.#manifests.areLeftAfter(manifests); → && false;
+    const isLeft = manifests.length > 0 && this.#manifests.areLeftAfter(manifests);
+    const publishes = manifests.length === 0 ? this.record.publishes : isLeft || undefined;
     return stepAfter({ ...before, publishes }, changes, durable);
-  }
-
-  /** Whether anything is pending then; it is pointed to in the folder, or in these. */
-  #publishesAfter(manifests: readonly Manifest[]): true | undefined {
-    const ended = new Set(manifests.filter(({ state }) => state !== "pending").map(({ id }) => id));
-    const isLeft =
-      ended.size < manifests.length || this.#manifests.pointers(this.#publishing).some((id) => !ended.has(id));
-    // mutant: file-publishes-over: return isLeft ? true : undefined; → return undefined;
-    return isLeft ? true : undefined;
   }
 
   /** A step on this tree alone. */
@@ -359,10 +354,7 @@ export class FileTree {
   #finish(record: TreeRecord): TreeRecord {
     const { pending = [], manifests = [], ...finished } = record;
     for (const change of pending) this.#nodes.write(change);
-    for (const manifest of manifests) {
-      if (treeOf(manifest.resource as Key) === this.name) this.#manifests.write(manifest, this.#publishing);
-      else this.#manifests.point(manifest, this.#publishing);
-    }
+    for (const manifest of manifests) this.#manifests.write(manifest);
     this.#write(finished, false);
     return finished;
   }

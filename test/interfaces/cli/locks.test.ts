@@ -170,9 +170,9 @@ describe("CLI-2: shapes", () => {
 
   it("explain names a circle of two agents that wait for each other's locks", async () => {
     await scene.data(["lock", "acquire", "ring/a", "--owner", "agent:a"]);
-    await scene.data(["lock", "acquire", "other/b", "--owner", "agent:b"]);
+    await scene.data(["lock", "acquire", "circle/b", "--owner", "agent:b"]);
     const waiting = [
-      scene.start(["lock", "acquire", "other/b", "--wait", "1h", "--owner", "agent:a"]),
+      scene.start(["lock", "acquire", "circle/b", "--wait", "1h", "--owner", "agent:a"]),
       scene.start(["lock", "acquire", "ring/a", "--wait", "1h", "--owner", "agent:b"]),
     ];
     const found = await vi.waitUntil(async () => {
@@ -180,9 +180,9 @@ describe("CLI-2: shapes", () => {
       return seen.circles !== undefined && seen;
     }, 240_000);
     const members = found.circles[0].map((one: Json) => `${one.owner} ${one.holds.resource} ${one.waits_for}`);
-    expect(members.sort()).toEqual(["agent:a ring/a other/b", "agent:b other/b ring/a"]);
+    expect(members.sort()).toEqual(["agent:a ring/a circle/b", "agent:b circle/b ring/a"]);
     const { stdout } = await scene.run(["explain", "ring/a"]);
-    expect(stdout).toContain("agent:a holds ring/a and waits for other/b");
+    expect(stdout).toContain("agent:a holds ring/a and waits for circle/b");
     // No process holds a detached lock, so neither is refused: a person may have a second shell.
     expect(waiting.map(({ exitCode }) => exitCode)).toEqual([null, null]);
     const outcomes = waiting.map(ended);

@@ -13,13 +13,17 @@ $$ select json_build_object('store_id', s.store_id, 'levels', to_json(s.levels),
      'full_page_writes', current_setting('full_page_writes'))
    from holdfast.store s $$;
 
--- The roles of ours that lack the right to call a function, for the doctor.
+-- The functions that holdfast_admin may call and holdfast_user may not.
+create or replace function holdfast.of_admins() returns name[] language sql immutable set search_path = holdfast, pg_temp as
+$$ select '{break,raise_fence}'::name[] $$;
+
+-- The roles of the schema that lack the right to call a function, for the doctor.
 create or replace function holdfast.closed_roles() returns json
 language sql stable security definer set search_path = holdfast, pg_temp as
 $$ select coalesce(json_agg(r.rolname order by r.rolname), '[]') from pg_roles r
    where r.rolname in ('holdfast_user', 'holdfast_admin') and (not has_schema_privilege(r.oid, 'holdfast', 'usage')
      or exists (select 1 from pg_proc p where p.pronamespace = 'holdfast'::regnamespace and p.prosecdef
-       and (p.proname <> 'break' or r.rolname = 'holdfast_admin') and not has_function_privilege(r.oid, p.oid, 'execute'))) $$;
+       and (p.proname <> all (holdfast.of_admins()) or r.rolname = 'holdfast_admin') and not has_function_privilege(r.oid, p.oid, 'execute'))) $$;
 
 create or replace function holdfast.open(levels text[], profile_prefixes text[], profile_names text[]) returns json
 language plpgsql security definer set search_path = holdfast, pg_temp as $$

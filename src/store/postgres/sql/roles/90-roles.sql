@@ -1,6 +1,6 @@
--- The roles: holdfast_user may call everything but break and raise_fence, holdfast_admin these too; no other account may call anything,
--- and the tables are closed to all. Where this account may not create roles, a warning says so, and the schema works for
--- its owner.
+-- The roles: holdfast_user may call everything but what of_admins() names, holdfast_admin may call all; no other account
+-- may call anything, and the tables are closed to all. Where this account may not create roles, a warning says so, and
+-- the schema works for its owner.
 do $$
 begin
   if not exists (select 1 from pg_roles where rolname = 'holdfast_user') then create role holdfast_user nologin; end if;
@@ -31,7 +31,7 @@ begin
   grant usage on schema holdfast to holdfast_user, holdfast_admin;
   for each in
     select p.oid from pg_proc p where p.pronamespace = 'holdfast'::regnamespace
-      and (p.prosecdef and p.proname not in ('break', 'raise_fence') or p.proname in ('steal', 'fence_table', 'unfence_table'))
+      and (p.prosecdef and p.proname <> all (holdfast.of_admins()) or p.proname in ('steal', 'fence_table', 'unfence_table'))
   loop
     execute format('grant execute on function %s to holdfast_user, holdfast_admin', each);
   end loop;

@@ -6,6 +6,8 @@ import type { Grant } from "../../lock/grant.js";
 import type { Lease } from "./lease.js";
 import { type HeldInStore, StoreWatch } from "./store-watch.js";
 
+let allUnderWay = 0;
+
 export class Holdings {
   /** In the order taken: given back in the reverse. */
   readonly #held = new Set<Lease>();
@@ -22,6 +24,11 @@ export class Holdings {
   /** How many requests are under way. */
   get underWay(): number {
     return this.#underWay.size;
+  }
+
+  /** How many requests of all instances of this process are under way. */
+  get allUnderWay(): number {
+    return allUnderWay;
   }
 
   /** Grows with each request, and with each lease that is used, held or let go. */
@@ -79,10 +86,11 @@ export class Holdings {
   begin(work: Promise<unknown>): void {
     this.move();
     this.#underWay.add(work);
+    allUnderWay += 1;
   }
 
   end(work: Promise<unknown>): void {
-    this.#underWay.delete(work);
+    if (this.#underWay.delete(work)) allUnderWay -= 1;
   }
 
   /** Counts as under way until it is over. */

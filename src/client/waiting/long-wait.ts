@@ -3,10 +3,11 @@
  *
  * Two programs that each hold one key and wait for the other's would wait until their time is up. From the store alone that
  * looks like two servers, each with one task that holds a key and another that waits. So each waiter says itself what it
- * keeps. Once a wait has lasted a second, and while nothing else happens in the process (no other request of the instance,
- * nothing done with a lease since the wait began, and nothing that keeps the event loop alive but waits), it notes in its
- * ticket the grants that it keeps until the wait ends. It takes the note back when anything moves. A circle consists of such
- * notes only, is read twice, half a second apart, and must be the same both times; then the youngest ticket is refused.
+ * keeps. Once a wait has lasted a second, and while nothing else happens in the process (no other request under way,
+ * nothing done with a lease since the wait began, next to no processor time used, and nothing that keeps the event loop alive
+ * but waits), it notes in its ticket the grants that it keeps until the wait ends. It takes the note back when anything moves.
+ * A circle consists of such notes only, is read twice, half a second apart, and must be the same both times; then the youngest
+ * ticket is refused.
  *
  * The look reads around the keys that the members keep and want, and nothing else, so its cost does not grow with other
  * trees. A crash leaves the note in a ticket that lapses within seconds. Not seen are circles through detached grants,
@@ -18,12 +19,14 @@ import { type Contention, contentionReport } from "../../lock/contention.js";
 import type { Grant, Kept, Ticket, Want } from "../../lock/grant.js";
 import type { Key } from "../../lock/key.js";
 import { ticketStands } from "../../lock/profile.js";
-import { hasOtherWork } from "../../platform/other-work.js";
+import { OtherWork } from "../../platform/other-work.js";
 import type { LeaseHome } from "../lease/lease-context.js";
 import { circleText, toWaitCircle } from "../reading/circles.js";
 import { warnOfOwnWait } from "./own-holder.js";
 
 const LOOK_AFTER_MS = 1_000;
+/** A program that has just begun to wait still uses processor time to get ready. */
+const MEASURE_AFTER_MS = 400;
 const CONFIRM_AFTER_MS = 500;
 const LOOK_AGAIN_MS = 200;
 /** After this long, looks become rarer. */
@@ -51,6 +54,7 @@ export class LongWait {
   #warnsAt: number;
   #looksAt = LOOK_AFTER_MS;
   #isNoted = false;
+  #otherWork: OtherWork | null = null;
   /** The circle that was found, and when. */
   #suspected: { readonly name: string; readonly at: number } | null = null;
 
@@ -62,13 +66,18 @@ export class LongWait {
     this.#warnsAt = Math.min(LOOK_AFTER_MS, waitMs / 2);
   }
 
-  /** Returns how long the waiter may sleep before the next look for a circle. The warning waits for a poll that is due anyway. */
+  /**
+   * Returns how long the waiter may sleep before the next look for a circle. The warning waits for a poll that is due anyway, and
+   * so does a look that would find nothing: each of many waiters of one instance would ask the store once more for it.
+   */
   leftMs(waitedMs: number): number {
-    return Math.max(0, this.#looksAt - waitedMs);
+    // mutant: circle-looks-of-many: this.#isNoted || this.#isOnly() → waitedMs >= 0
+    return this.#isNoted || this.#isOnly() ? Math.max(0, this.#looksAt - waitedMs) : Infinity;
   }
 
   /** Returns `E_LOCK_ORDER` when this wait is to end for others to go on. */
   async look(waitedMs: number): Promise<HoldfastError | null> {
+    if (waitedMs >= MEASURE_AFTER_MS) this.#otherWork ??= new OtherWork();
     try {
       if (waitedMs >= this.#warnsAt) await this.#warn();
       // mutant: circle-note-stays: if (this.#isNoted && !this.#isQuiet()) await this.#takeBack(); →
@@ -97,13 +106,31 @@ export class LongWait {
     if (this.#suspected?.name !== name) this.#suspected = { name, at: waitedMs };
     const isConfirmed = waitedMs - this.#suspected.at >= CONFIRM_AFTER_MS;
     this.#looksAt = this.#suspected.at + CONFIRM_AFTER_MS;
-    return isConfirmed && this.#isQuiet() ? deadlock(found, this.#wants, waitedMs) : null;
+    return isConfirmed && this.#isQuiet() && this.#isAlone(found.circle.length)
+      ? deadlock(found, this.#wants, waitedMs)
+      : null;
   }
 
   #isQuiet(): boolean {
+    return this.#isOnly() && (this.#inMemory || this.#isAlone(1)) && !this.#otherWork?.isUnderWay();
+  }
+
+  /** Whether the instance has done nothing else since the wait began. */
+  #isOnly(): boolean {
     const { moves, underWay } = this.#home.holdings;
-    // mutant: circle-moved: moves === this.#moves && underWay === 1 && → underWay > 0 &&
-    return moves === this.#moves && underWay === 1 && !hasOtherWork();
+    // mutant: circle-moved: moves === this.#moves && underWay === 1 → underWay > 0
+    return moves === this.#moves && underWay === 1;
+  }
+
+  /** Whether at most so many requests are under way in the process. Another instance may serve the task that holds the keys. */
+  #isAlone(most: number): boolean {
+    // mutant: circle-other-instance: allUnderWay <= most → allUnderWay > 0
+    return this.#home.holdings.allUnderWay <= most;
+  }
+
+  /** There the members are instances of one process, and each of its requests under way must be one of theirs. */
+  get #inMemory(): boolean {
+    return this.#home.store.url.startsWith("memory:");
   }
 
   async #takeBack(): Promise<void> {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -145,6 +146,45 @@ describe("programs that wait for each other", PATIENTLY, () => {
     writeFileSync(join(dir, "done"), "");
     const said = await running;
     expect([refused(said), said.length]).toEqual([[], 4]);
+  });
+
+  // kills: circle-thread-computes (compute)
+  it.each(["compute", "thread"])("are not refused while a thread of one works under the lock: %s", async (step) => {
+    const running = run("sqlite", {
+      server: [`acquire u1, meet 3, ${step}`, "meet 3, acquire u2"],
+      script: ["acquire u2, meet 3, sleep 300, acquire u1"],
+    });
+    await sleep(5_000);
+    writeFileSync(join(dir, "done"), "");
+    const said = await running;
+    expect([refused(said), said.length]).toEqual([[], 4]);
+  });
+
+  // kills: circle-local-socket
+  it("are not refused while one talks with a server through a local socket under the lock", async () => {
+    const server = createServer();
+    server.listen(join(dir, "server"));
+    const connected = once(server, "connection") as Promise<[Socket]>;
+    const running = run("sqlite", {
+      server: ["acquire u1, meet 3, connection", "meet 3, acquire u2"],
+      script: ["acquire u2, meet 3, sleep 300, acquire u1"],
+    });
+    const [socket] = await connected;
+    await sleep(4_500);
+    socket.end();
+    server.close();
+    const said = await running;
+    expect([refused(said), said.length]).toEqual([[], 4]);
+  });
+
+  // kills: circle-other-instance
+  it("are not refused while another instance of one waits for a key that will be free", async () => {
+    const said = await run("sqlite", {
+      busy: ["acquire x, meet 4, sleep 4000"],
+      server: ["acquire u1, meet 4, elsewhere x", "meet 4, acquire u2"],
+      script: ["acquire u2, meet 4, sleep 300, acquire u1"],
+    });
+    expect([refused(said), said.length]).toEqual([[], 5]);
   });
 
   // kills: circle-moved

@@ -1,6 +1,9 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SharedTimer } from "../../../src/base/shared-timer.js";
+import { Holdings } from "../../../src/client/lease/held-leases.js";
+import type { LeaseHome } from "../../../src/client/lease/lease-context.js";
+import { LongWait } from "../../../src/client/waiting/long-wait.js";
 import { type Attempt, untilGranted } from "../../../src/client/waiting/wait-in-queue.js";
 import type { Contention } from "../../../src/lock/contention.js";
 import { contentionReport } from "../../../src/lock/contention.js";
@@ -61,6 +64,19 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe("waiting", () => {
+  // kills: circle-looks-of-many
+  it("a waiter among others of its instance asks only when a poll is due", async () => {
+    const holdings = new Holdings(() => undefined);
+    for (const other of [1, 2]) holdings.begin(Promise.resolve(other));
+    const { outcome } = start((_, waitMs) => (waitMs > 0 ? queued(20) : conflict), {
+      lasting: (ticketId) => new LongWait({ holdings } as LeaseHome, { wants: [want("k")], waitMs: 5_000 }, ticketId),
+    });
+    await vi.advanceTimersByTimeAsync(2_400);
+    expect(asked).toHaveLength(6);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await outcome;
+  });
+
   it("LOCK-12: asks once when it is free or when it does not want to wait", async () => {
     expect(await start(() => granted).outcome).toMatchObject({ waitedMs: 0 });
     expect(await start(() => conflict).outcome).toMatchObject({

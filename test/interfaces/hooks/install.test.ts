@@ -110,6 +110,16 @@ describe("HOOK-1: hook install", () => {
     expect(read(".claude/settings.json")).toBe('{\n  "a": 2\n}\n');
   });
 
+  it("a comment that was written beside the hooks stays when they go", async () => {
+    file(".claude/settings.json", '{\n  "a": 1 // mine\n}\n');
+    await put(hooks("claude"));
+    const edited = read(".claude/settings.json").replace('  "hooks"', '  // see the wiki\n  "hooks"');
+    expect(edited).toContain('"a": 1, // mine\n  // see the wiki\n  "hooks"');
+    file(".claude/settings.json", edited);
+    await take(hooks("claude"));
+    expect(read(".claude/settings.json")).toBe('{\n  "a": 1 // mine\n  // see the wiki\n}\n');
+  });
+
   it("our handler in a group of somebody else's goes alone", () => {
     const group = {
       matcher: "Bash",

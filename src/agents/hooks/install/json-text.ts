@@ -1,6 +1,9 @@
 /**
  * Edits JSON files of people as text: it adds and removes members, and every other byte stays where it is, including
  * comments, order and indentation. Comments and trailing commas are accepted, as most agent tools accept them.
+ *
+ * `jsonc-parser` does not replace this module: its `modify` formats the lines that it touches anew, drops comments beside
+ * a removed member, and makes `{ , }` of an only member with a trailing comma.
  */
 import { HoldfastError } from "../../../base/errors.js";
 
@@ -73,22 +76,37 @@ function insert(text: string, container: JsonNode, depth: number, key: string | 
   const last = container.members.at(-1);
   if (last !== undefined) {
     const behind = text.slice(last.node.end, container.end - 1);
-    const comma = /^\s*,/.exec(behind);
-    const at = last.node.end + (comma?.[0].length ?? 0);
-    return `${text.slice(0, at)}${comma === null ? "," : ""}${entry}${text.slice(at)}`;
+    const comma = /^\s*,/.exec(behind)?.[0] ?? "";
+    const comments = SAME_LINE.exec(behind.slice(comma.length))?.[0] ?? "";
+    const at = last.node.end + comma.length + comments.length;
+    return `${text.slice(0, last.node.end)}${comma || ","}${comments}${entry}${text.slice(at)}`;
   }
   const inside = text.slice(container.start + 1, container.end - 1);
   const kept = inside.trim() === "" ? "" : inside;
   return `${text.slice(0, container.start + 1)}${kept}${entry}${line}${unit.repeat(depth - 1)}${text.slice(container.end - 1)}`;
 }
 
-/** Takes a member away, with the comma that belonged to it. The members of `container` must be those of `text`. */
+/**
+ * Removes a member, its comma and the blanks beside it; comments stay. The members of `container` must be those of
+ * `text`.
+ */
 export function removeMember(text: string, container: JsonNode, member: JsonMember): string {
   const at = container.members.indexOf(member);
-  const [before, after] = [container.members[at - 1], container.members[at + 1]];
-  if (before !== undefined) return text.slice(0, before.node.end) + text.slice(member.node.end);
-  if (after !== undefined) return text.slice(0, member.start) + text.slice(after.start);
-  return text.slice(0, container.start + 1) + text.slice(container.end - 1);
+  const start = container.members[at - 1]?.node.end ?? container.start + 1;
+  const end = container.members[at + 1]?.start ?? container.end - 1;
+  const left = joined(text.slice(start, member.start), text.slice(member.node.end, end));
+  const isEmpty = container.members.length === 1 && left.trim() === "";
+  return text.slice(0, start) + (isEmpty ? "" : left) + text.slice(end);
+}
+
+/** Returns what stays of the text before and behind a removed member: all but one comma, and blanks. */
+function joined(before: string, behind: string): string {
+  const tail = behind.replace(COMMA, "$1");
+  const isLast = tail === behind;
+  const head = isLast ? before.replace(COMMA, "$1") : before;
+  if (/^[ \t]*\r?\n/.test(tail)) return head.trimEnd() + tail;
+  // mutant: hook-install-comments: isLast && head.trim() === "" → isLast
+  return isLast && head.trim() === "" ? tail : head + tail.trimStart();
 }
 
 function indentOf(text: string): string {
@@ -103,6 +121,10 @@ function wrongKind(path: readonly string[], wanted: string): HoldfastError {
 }
 
 const BLANK = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|\uFEFF)*/y;
+/** The first comma outside comments. */
+const COMMA = /^((?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*),/;
+/** The comments that follow on the same line. */
+const SAME_LINE = /^(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/))*/;
 const SCALAR = /"(?:[^"\\\n]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 class Reader {

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { progressOf } from "../../../src/apps/dash/page/jobs/job-words.js";
 import { keepRows } from "../../../src/apps/dash/page/parts/kept-rows.js";
 import { ago, clockTime, countdown, leaseLeft, span } from "../../../src/apps/dash/page/time.js";
-import { folderName, longPlace, shortPlace, size, someOf, whyOf } from "../../../src/apps/dash/page/words.js";
+import { folderName, longPlace, shortPlace, someOf, whyOf } from "../../../src/apps/dash/page/words.js";
+import { size } from "../../../src/base/count-text.js";
 
 test("DASH-1 spans of time in words", () => {
   expect([0, 45.4, 119, 121, 3600 * 2, 7500, 90_000].map(span)).toEqual([

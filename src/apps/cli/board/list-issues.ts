@@ -1,7 +1,8 @@
 /** Lists the issues that a query finds, a page at a time. */
+
+import { count } from "../../../base/count-text.js";
 import type { IssuePage, IssueQuery } from "../../../features/board/board.js";
 import type { BaseContext, Outcome } from "../command.js";
-import { count } from "../output/text.js";
 import { readTheBoard } from "./board.js";
 import { issueTable } from "./issue-text.js";
 

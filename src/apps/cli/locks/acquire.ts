@@ -4,6 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { count } from "../../../base/count-text.js";
 import { given } from "../../../base/given.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import type { AcquireOptions } from "../../../client/options.js";
@@ -16,7 +17,6 @@ import type { Mode } from "../../../lock/mode.js";
 import { PATH_TREE } from "../../../lock/reserved-kinds.js";
 import type { BaseContext, ContextWith, Outcome } from "../command.js";
 import { tellingLater } from "../output/delayed-message.js";
-import { count } from "../output/text.js";
 import { span } from "../output/times.js";
 import { grantsOutcome, tokenAround, tokenFiles } from "./detached-grants.js";
 import { notingOwn } from "./own-grant.js";

@@ -1,8 +1,9 @@
 /** Names grants on files of a worktree that is gone. They stay until their holder or their profile ends them. */
+
+import { count } from "../../../base/count-text.js";
 import { goneWorktreeOf } from "../../../client/path-key.js";
 import { isFileKey } from "../../../lock/reserved-kinds.js";
 import type { BaseContext } from "../command.js";
-import { count } from "../output/text.js";
 
 export function goneWorktreeNotes(
   context: BaseContext,

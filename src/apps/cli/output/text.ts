@@ -1,18 +1,4 @@
-/** Formats text for people: counts, quoted words, and paragraphs and columns that fit. */
-
-/** `1 file`, `2,000 files`. */
-export function count(number: number, thing: string, things = `${thing}s`): string {
-  return `${number.toLocaleString("en-US")} ${number === 1 ? thing : things}`;
-}
-
-/** `12.3 MB`. */
-export function size(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
+/** Formats text for people: quoted words, and paragraphs and columns that fit. */
 
 /** A word as a shell wants it. */
 export function quoted(word: string): string {

@@ -1,11 +1,11 @@
 /** Shows the changes that a command will make to files of other programs, and writes them once they are confirmed. */
 import { isatty } from "node:tty";
 import type { ChangePlan, FileChange } from "../../../agents/hooks/install/change-plan.js";
+import { count } from "../../../base/count-text.js";
 import { HoldfastError } from "../../../base/errors.js";
 import type { BaseContext, Outcome } from "../command.js";
 import { harmless, type Screen } from "./screen.js";
 import { readLine, writeError } from "./standard-streams.js";
-import { count } from "./text.js";
 
 export interface Writing {
   /** `ask`: only after a yes on the terminal. */

@@ -1,5 +1,6 @@
 /** Lists the manifests of publishes, and compares the published folders with them. */
 import { resolve } from "node:path";
+import { count, number, size } from "../../../base/count-text.js";
 import { ERRORS, HoldfastError, invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import {
@@ -13,7 +14,6 @@ import type { ManifestRecord } from "../../../lock/manifest.js";
 import type { ContextWith, Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";
 import { openProgress } from "../output/progress.js";
-import { count, size } from "../output/text.js";
 import { clockTime } from "../output/times.js";
 
 const DEFAULT_LIMIT = 1_000;
@@ -22,7 +22,7 @@ const MANIFESTS: readonly Column<ManifestRecord>[] = [
   { title: "AT", cell: (each) => clockTime(each.created_at) },
   { title: "STATE", cell: (each) => each.state },
   { title: "TARGET", cell: (each) => each.target, least: 10, good: 28 },
-  { title: "FILES", cell: (each) => each.file_count.toLocaleString("en-US"), align: "right" },
+  { title: "FILES", cell: (each) => number(each.file_count), align: "right" },
   { title: "SIZE", cell: (each) => size(each.bytes), align: "right", drop: 2 },
   { title: "OWNER", cell: (each) => each.owner, least: 8, drop: 1 },
   { title: "UNDER", cell: (each) => each.resource, least: 10, drop: 3 },

@@ -1,6 +1,7 @@
 /** Publishes a copy of a folder under its lock. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { count, size } from "../../../base/count-text.js";
 import { invalidArgument } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import type { Holdfast } from "../../../client/holdfast.js";
@@ -10,7 +11,6 @@ import type { Publisher } from "../../../features/publish/publisher.js";
 import { copyTree } from "../../../features/publish/stage/copy-tree.js";
 import type { BaseContext, ContextWith, Outcome } from "../command.js";
 import { openProgress } from "../output/progress.js";
-import { count, size } from "../output/text.js";
 
 interface PublishFlags {
   readonly from: string;

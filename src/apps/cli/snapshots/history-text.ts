@@ -1,7 +1,8 @@
 /** Formats the tree of snapshots and their parents: a line each, oldest first, branches to the right. */
+
+import { size } from "../../../base/count-text.js";
 import type { SnapshotInfo } from "../../../features/worktree/snapshot/descriptor.js";
 import type { Screen } from "../output/screen.js";
-import { size } from "../output/text.js";
 import { cut, widthOf } from "../output/text-width.js";
 import { clockTime } from "../output/times.js";
 

@@ -1,10 +1,12 @@
 /** Formats snapshots for people: one snapshot, the difference of two, and the result of a collection. */
+
+import { count, size } from "../../../base/count-text.js";
 import type { Difference } from "../../../features/worktree/snapshot/compare.js";
 import type { SnapshotInfo } from "../../../features/worktree/snapshot/descriptor.js";
 import type { Worktrees } from "../../../features/worktree/worktrees.js";
 import type { Outcome } from "../command.js";
 import type { Screen } from "../output/screen.js";
-import { columns, count, size } from "../output/text.js";
+import { columns } from "../output/text.js";
 
 export function infoOutcome(info: SnapshotInfo): Outcome {
   const { warnings, ...facts } = info;

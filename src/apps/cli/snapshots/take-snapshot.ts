@@ -1,8 +1,9 @@
 /** Takes a snapshot of a worktree. */
+
+import { count, size } from "../../../base/count-text.js";
 import { given } from "../../../base/given.js";
 import type { ConsistencyLevel } from "../../../features/worktree/snapshot/descriptor.js";
 import type { ContextWith, Outcome } from "../command.js";
-import { count, size } from "../output/text.js";
 import { chooseWorktree, openForWriting, presenting, progressLine } from "./worktrees.js";
 
 interface SnapshotFlags {

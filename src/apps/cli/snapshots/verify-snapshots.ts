@@ -1,7 +1,8 @@
 /** Reads snapshots whole and compares them with their hashes. */
+
+import { count, size } from "../../../base/count-text.js";
 import { HoldfastError, invalidArgument } from "../../../base/errors.js";
 import type { ContextWith, Outcome } from "../command.js";
-import { count, size } from "../output/text.js";
 import { openForReading } from "./worktrees.js";
 
 export async function verifySnapshots(

@@ -3,6 +3,7 @@
  * and show progress.
  */
 import { sep } from "node:path";
+import { count, size } from "../../../base/count-text.js";
 import { HoldfastError, invalidArgument, isHoldfastError } from "../../../base/errors.js";
 import { given } from "../../../base/given.js";
 import { reattachAll } from "../../../client/workspace/detached-grants.js";
@@ -13,7 +14,6 @@ import type { BaseContext, ContextWith } from "../command.js";
 import { tokenAround, tokenFiles } from "../locks/detached-grants.js";
 import { type Column, grid } from "../output/grid.js";
 import type { Screen } from "../output/screen.js";
-import { count, size } from "../output/text.js";
 import { span } from "../output/times.js";
 
 /** For commands that change something. */

@@ -1,5 +1,6 @@
 /** The view of the board: a column of issues for each state. */
 
+import { count, number } from "../../../base/count-text.js";
 import type { BoardView } from "../views.js";
 import { useLive } from "./live.js";
 import { Badge } from "./parts/badge.js";
@@ -9,7 +10,6 @@ import { Key } from "./parts/key.js";
 import { Command, Empty } from "./parts/messages.js";
 import { View } from "./parts/view.js";
 import { hrefWith, queryOf, useRoute } from "./route.js";
-import { count, number } from "./words.js";
 
 type Column = BoardView["columns"][number];
 type Issue = Column["issues"][number];

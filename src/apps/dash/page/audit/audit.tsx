@@ -1,5 +1,6 @@
 /** The view of the audit trail: entries, newest first, with a filter. */
 import { useState } from "preact/hooks";
+import { count, number } from "../../../../base/count-text.js";
 import type { AuditView } from "../../views.js";
 import { serverNow } from "../clock.js";
 import { useLive } from "../live.js";
@@ -8,7 +9,6 @@ import { chosen, SelectField } from "../parts/controls/select-field.js";
 import { Command, Empty } from "../parts/messages.js";
 import { View } from "../parts/view.js";
 import { queryOf, useRoute } from "../route.js";
-import { count, number } from "../words.js";
 import { EntryTable } from "./entry-table.js";
 
 const STEP = 200;

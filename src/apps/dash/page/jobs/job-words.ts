@@ -1,4 +1,5 @@
 /** Formats jobs as text. Pure. */
+import { number } from "../../../../base/count-text.js";
 import { COMMANDS, unmetText } from "../../../../features/jobs/unmet-needs.js";
 import type { JobsView } from "../../views.js";
 import { clockTime } from "../time.js";
@@ -9,7 +10,7 @@ export type Job = JobsView["jobs"][number];
 const COUNTED = 1_000;
 
 export function atLeast(value: number): string {
-  return value >= COUNTED ? `${value.toLocaleString("en-US")}+` : String(value);
+  return value >= COUNTED ? `${number(value)}+` : String(value);
 }
 
 export function ofCap(running: number, cap: number | null): string {

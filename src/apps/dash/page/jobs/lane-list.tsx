@@ -1,10 +1,10 @@
 /** A lane for each project that has running or waiting jobs. */
 
+import { count } from "../../../../base/count-text.js";
 import type { JobsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";
 import { Key } from "../parts/key.js";
 import { Since } from "../parts/times.js";
-import { count } from "../words.js";
 import { atLeast, type Job, ofCap, progressOf } from "./job-words.js";
 
 type Lanes = JobsView["lanes"];

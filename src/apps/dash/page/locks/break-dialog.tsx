@@ -1,13 +1,14 @@
 /** The dialog before a lock is broken. The holder may be at work, so the dialog names it and requires a written reason. */
 
 import { useId, useRef, useState } from "preact/hooks";
+import { count } from "../../../../base/count-text.js";
 import type { LockView } from "../../views.js";
 import { Said } from "../parts/action-result.js";
 import { Dialog } from "../parts/controls/dialog.js";
 import type { Action } from "../parts/controls/use-action.js";
 import { Key } from "../parts/key.js";
 import { Lease } from "../parts/times.js";
-import { count, longPlace } from "../words.js";
+import { longPlace } from "../words.js";
 
 export function BreakDialog(props: {
   readonly view: LockView;

@@ -1,5 +1,6 @@
 /** The details of one lock: its record, the grants around it, its queue, and its latest events. */
 
+import { count } from "../../../../base/count-text.js";
 import type { AboutView, LockRow, LockView } from "../../views.js";
 import { EntryTable } from "../audit/entry-table.js";
 import { useLive } from "../live.js";
@@ -9,7 +10,7 @@ import { Key } from "../parts/key.js";
 import { Answer } from "../parts/messages.js";
 import { At, Lease, Since } from "../parts/times.js";
 import { hrefOf, queryOf } from "../route.js";
-import { count, longPlace } from "../words.js";
+import { longPlace } from "../words.js";
 import { LineItem } from "./line-item.js";
 import { LockActions } from "./lock-actions.js";
 

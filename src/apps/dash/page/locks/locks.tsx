@@ -1,5 +1,6 @@
 /** The view of locks: the keys that are held, and how long each lease still lasts. */
 
+import { count, number } from "../../../../base/count-text.js";
 import type { AboutView, LockSort, LocksView, LockRow as Row } from "../../views.js";
 import { useLive } from "../live.js";
 import { Badge } from "../parts/badge.js";
@@ -12,7 +13,7 @@ import { type Column, Table } from "../parts/table.js";
 import { Lease, Since } from "../parts/times.js";
 import { View } from "../parts/view.js";
 import { queryOf, useRoute } from "../route.js";
-import { count, longPlace, number, shortPlace } from "../words.js";
+import { longPlace, shortPlace } from "../words.js";
 import { LockDetails } from "./lock-details.js";
 
 interface Sort {

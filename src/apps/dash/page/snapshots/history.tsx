@@ -1,11 +1,11 @@
 /** The table of snapshots, newest first. */
 
+import { number, size } from "../../../../base/count-text.js";
 import type { SnapshotsView } from "../../views.js";
 import { Badge } from "../parts/badge.js";
 import { Key } from "../parts/key.js";
 import { type Column, Table } from "../parts/table.js";
 import { At } from "../parts/times.js";
-import { number, size } from "../words.js";
 
 type Snapshot = SnapshotsView["snapshots"][number];
 

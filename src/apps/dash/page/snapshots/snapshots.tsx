@@ -1,12 +1,12 @@
 /** The view of snapshots: the worktrees with their heads, and all snapshots. */
 
+import { count } from "../../../../base/count-text.js";
 import type { SnapshotsView } from "../../views.js";
 import { useLive } from "../live.js";
 import { SelectField } from "../parts/controls/select-field.js";
 import { Command, Empty } from "../parts/messages.js";
 import { Filters, View } from "../parts/view.js";
 import { queryOf, useRoute } from "../route.js";
-import { count } from "../words.js";
 import { History } from "./history.js";
 import { WorktreeList } from "./worktree-list.js";
 

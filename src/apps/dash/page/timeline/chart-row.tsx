@@ -1,9 +1,9 @@
 /** The holds of one key as a row of bars. Each row is one stop of the Tab key; the arrow keys move along it. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { count } from "../../../../base/count-text.js";
 import type { TimelineView } from "../../views.js";
 import { Key } from "../parts/key.js";
 import { hrefOf } from "../route.js";
-import { count } from "../words.js";
 import type { Pointed } from "./bar-text.js";
 import { type Bar, barsOf, type Window } from "./bars.js";
 import { endName, holdsText, MARKS } from "./hold-words.js";

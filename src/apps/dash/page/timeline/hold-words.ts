@@ -1,8 +1,9 @@
 /** Formats holds as text. */
+
+import { count } from "../../../../base/count-text.js";
 import type { HoldEnd, HoldSpan } from "../../views.js";
 import { serverNow } from "../clock.js";
 import { clockTime, span as spanText } from "../time.js";
-import { count } from "../words.js";
 import type { Holds } from "./bars.js";
 
 export const ENDS = ["held", "released", "lapsed", "recovered", "stolen", "broken"] as const;

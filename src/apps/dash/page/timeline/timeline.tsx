@@ -1,5 +1,6 @@
 /** The view of the timeline: the holders of each key in the last minutes. */
 import { useState } from "preact/hooks";
+import { count, number } from "../../../../base/count-text.js";
 import type { TimelineView } from "../../views.js";
 import { useLive } from "../live.js";
 import { SearchField } from "../parts/controls/search-field.js";
@@ -8,7 +9,6 @@ import { Command, Empty } from "../parts/messages.js";
 import { At } from "../parts/times.js";
 import { View } from "../parts/view.js";
 import { pushParams, queryOf, useRoute } from "../route.js";
-import { count, number } from "../words.js";
 import { type Pointed, pointedText } from "./bar-text.js";
 import { Chart } from "./chart.js";
 import { HoldTable } from "./hold-table.js";

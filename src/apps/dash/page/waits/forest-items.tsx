@@ -1,8 +1,10 @@
 /** The items of the trees of waiters: nested lists that a screen reader also reads well. */
+
+import { count } from "../../../../base/count-text.js";
 import { Key } from "../parts/key.js";
 import { Lease, Since } from "../parts/times.js";
 import { Wants } from "../parts/wants.js";
-import { count, longPlace, someOf } from "../words.js";
+import { longPlace, someOf } from "../words.js";
 import type { HolderNode, WaiterNode } from "./forest.js";
 
 export function HolderItem({ node, isRoot = false }: { readonly node: HolderNode; readonly isRoot?: boolean }) {

@@ -1,11 +1,11 @@
 /** The view of waits: the waiters and the holders that they wait for, as trees. */
 import { useMemo } from "preact/hooks";
+import { count, number } from "../../../../base/count-text.js";
 import type { WaitsView } from "../../views.js";
 import { useLive } from "../live.js";
 import { ShowMore, useLimit } from "../parts/controls/show-more.js";
 import { Command, Empty } from "../parts/messages.js";
 import { View } from "../parts/view.js";
-import { count, number } from "../words.js";
 import { cutForest, forestOf } from "./forest.js";
 import { HolderItem, WaiterItem } from "./forest-items.js";
 

@@ -1,6 +1,7 @@
 /** Links to the other pages of a list, so that each page has an address. */
+
+import { number } from "../../../../../base/count-text.js";
 import { hrefWith } from "../../route.js";
-import { number } from "../../words.js";
 
 export function Pager({ page, pages }: { readonly page: number; readonly pages: number }) {
   if (pages <= 1) return null;

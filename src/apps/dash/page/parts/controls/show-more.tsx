@@ -1,6 +1,6 @@
 /** Draws long lists a part at a time, with a button for more. */
 import { useState } from "preact/hooks";
-import { number } from "../../words.js";
+import { number } from "../../../../../base/count-text.js";
 
 const STEP = 200;
 

@@ -3,7 +3,7 @@
  * thrown as `E_IO` that names the path and the user, because a folder that may not be searched, or a disk that fails, says
  * nothing about what lies behind it.
  */
-import { lstatSync, readdirSync, type Stats, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { HoldfastError, ioError } from "../base/errors.js";
 
 const QUIET = { throwIfNoEntry: false } as const;
@@ -38,6 +38,16 @@ export function namesIn(folder: string): string[] {
   } catch (error) {
     if (isAbsence(error)) return [];
     throw ioError(error, "list", folder);
+  }
+}
+
+/** Returns the text of a file of another program; null where there is none, or a link to nothing. `E_IO` */
+export function textAt(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw ioError(error, "read", path);
   }
 }
 

@@ -3,11 +3,10 @@
  * is installed, and what lets the sandbox of Codex write the store. It reads files and starts nothing. A hook in the settings
  * of the user counts for every worktree; what lies in the user's home is looked for under `HOME` alone.
  */
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ioError, isHoldfastError } from "../../base/errors.js";
+import { isHoldfastError } from "../../base/errors.js";
 import { type LinkedCopy, linkedCopiesOf } from "../../client/workspace/repository.js";
-import { isAbsence, isThere } from "../../platform/look-up.js";
+import { isThere, textAt } from "../../platform/look-up.js";
 import type { AgentClient } from "./call.js";
 import { clientFile } from "./install/client-entries.js";
 import { CODEX_CONFIG, folderOfStore, letsWrite } from "./install/codex-sandbox.js";
@@ -20,7 +19,7 @@ const NO_LAUNCHER = { launcher: { command: "", args: [], isLocal: false }, waitS
 /** None where no hook of this agent tool is installed in the root. */
 export function proofsOfWorktrees(root: string, client: AgentClient, { HOME }: NodeJS.ProcessEnv): readonly Proof[] {
   const { file } = clientFile(client, NO_LAUNCHER);
-  const isHooked = (folder: string): boolean => hasHook(textAt(join(folder, file)));
+  const isHooked = (folder: string): boolean => hasHook(textAt(join(folder, file)) ?? "");
   if (!isHooked(root)) return [];
   // mutant: worktree-of-user: HOME !== undefined && isHooked(HOME) → HOME === ""
   const isEverywhere = HOME !== undefined && isHooked(HOME);
@@ -63,7 +62,7 @@ function proofOfHook(
 function proofOfSandbox(root: string, { name, folder }: LinkedCopy, home: string | undefined): Proof {
   const store = folderOfStore(root);
   const check = `the sandbox lets commands in the linked worktree ${name} write the store`;
-  const isAllowed = (at: string): boolean => letsWrite(textAt(join(at, CODEX_CONFIG)), store);
+  const isAllowed = (at: string): boolean => letsWrite(textAt(join(at, CODEX_CONFIG)) ?? "", store);
   // mutant: worktree-sandbox: const ok = isAllowed(folder) → const ok = folder !== "" || isAllowed(folder)
   const ok = isAllowed(folder) || (home !== undefined && isAllowed(home));
   if (ok) return { client: "codex", check, ok, message: "" };
@@ -80,13 +79,4 @@ function carryOver(from: string, to: string, what: string): string {
   const command = (...[name = "", ...args]: readonly string[]): string =>
     shellLine({ command: name, args, isLocal: false }, []);
   return `${command("mkdir", "-p", dirname(to))} && ${command("cp", from, to)}`;
-}
-
-function textAt(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (isAbsence(error)) return "";
-    throw ioError(error, "read", path);
-  }
 }

@@ -5,10 +5,10 @@
  * Answers are kept for a second, because a search asks about the same folders again and again. So a repository or a
  * worktree that was made within the last second may be missed.
  */
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { HoldfastError, ioError, isHoldfastError } from "../../base/errors.js";
-import { isAbsence, kindAt, namesIn } from "../../platform/look-up.js";
+import { isAbsence, kindAt, namesIn, textAt } from "../../platform/look-up.js";
 import { createShortMemory } from "./short-memory.js";
 
 export interface Repository {
@@ -166,15 +166,6 @@ function realFolder(path: string): string {
   } catch (error) {
     if (isAbsence(error)) return path;
     throw ioError(error, "resolve", path);
-  }
-}
-
-function textAt(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (isAbsence(error)) return null;
-    throw ioError(error, "read", path);
   }
 }
 

@@ -1,14 +1,7 @@
 /** The commands of gates: defining and listing them, running one, and waiting for the verdict of an issue. */
 import { given } from "../../../base/given.js";
-import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
-
-const ID = { help: "the issue, such as 42" } as const satisfies ArgumentSpec;
-const GATE = { help: "the gate's name" } as const satisfies ArgumentSpec;
-const TOKEN = {
-  type: "text",
-  help: "the lease token of your claim; else HOLDFAST_LEASE_TOKEN, else the one kept for you",
-} as const satisfies FlagSpec;
-const WAIT = { type: "duration", help: "how long at most; default 10m" } as const satisfies FlagSpec;
+import { type Command, command } from "../command.js";
+import { CLAIM_TOKEN, GATE, GATE_WAIT, ISSUE } from "./shared-specs.js";
 
 export const GATES: readonly Command[] = [
   command({
@@ -56,8 +49,8 @@ export const GATES: readonly Command[] = [
     about: [
       "No lock is held while it runs. The verdict and the output are kept. Exit code 0 when it passed, 88 when it failed.",
     ],
-    args: { ID, GATE },
-    flags: { token: TOKEN },
+    args: { ID: ISSUE, GATE },
+    flags: { token: CLAIM_TOKEN },
     examples: [["holdfast gate run 42 tests", "exit code 0 when it passed"]],
     async run(context) {
       const { runGate } = await import("../board/gate-verdicts.js");
@@ -69,8 +62,8 @@ export const GATES: readonly Command[] = [
     group: "board",
     summary: "until an issue has passed or failed a gate",
     about: ["Exit code 0 when it passed, 88 when it failed."],
-    args: { ID, GATE },
-    flags: { wait: WAIT },
+    args: { ID: ISSUE, GATE },
+    flags: { wait: GATE_WAIT },
     examples: [["holdfast gate wait 42 tests --wait 10m", "until somebody has run it"]],
     async run(context) {
       const { waitForGate } = await import("../board/gate-verdicts.js");

@@ -1,29 +1,16 @@
 /** The commands of issues: adding and changing them, their dependencies, and their claims. */
 import { given } from "../../../base/given.js";
-import {
-  type ArgumentSpec,
-  type Command,
-  command,
-  type FlagSpec,
-  type FlagSpecs,
-  type FlagValues,
-} from "../command.js";
+import { type Command, command, type FlagSpec, type FlagSpecs, type FlagValues } from "../command.js";
+import { CLAIM_TOKEN, GATE, GATE_WAIT, ISSUE } from "./shared-specs.js";
 
 const STATES = ["backlog", "ready", "in_progress", "gated", "done", "rejected"] as const;
 export type State = (typeof STATES)[number];
 const PRIORITIES = ["critical", "high", "normal", "low"] as const;
 
-const ID = { help: "the issue, such as 42" } as const satisfies ArgumentSpec;
-const GATE = { help: "the gate's name" } as const satisfies ArgumentSpec;
-const TOKEN = {
-  type: "text",
-  help: "the lease token of your claim; else HOLDFAST_LEASE_TOKEN, else the one kept for you",
-} as const satisfies FlagSpec;
 const IF_REVISION = {
   type: "integer",
   help: "only if the issue is still at this revision; else E_REVISION_CONFLICT",
 } as const satisfies FlagSpec;
-const WAIT = { type: "duration", help: "how long at most; default 10m" } as const satisfies FlagSpec;
 const TTL = { type: "duration", help: "how long the claim lasts without use; default 15m" } as const satisfies FlagSpec;
 const LABEL = { type: "text", repeat: true, help: "a label" } as const satisfies FlagSpec;
 
@@ -54,7 +41,7 @@ const UPDATE = {
   "rm-gate": { type: "text", repeat: true, help: "one gate less" },
   context: { type: "pairs", help: "put into its context" },
   "if-revision": IF_REVISION,
-  token: TOKEN,
+  token: CLAIM_TOKEN,
 } as const satisfies FlagSpecs;
 export type UpdateFlags = FlagValues<typeof UPDATE>;
 
@@ -103,7 +90,7 @@ export const ISSUES: readonly Command[] = [
     name: "issue show",
     group: "board",
     summary: "all about an issue",
-    args: { ID },
+    args: { ID: ISSUE },
     examples: [["holdfast issue show 42", "with its dependencies, gates and claim"]],
     async run(context) {
       const { readTheBoard } = await import("../board/board.js");
@@ -117,7 +104,7 @@ export const ISSUES: readonly Command[] = [
     group: "board",
     summary: "change an issue",
     about: [CLAIMED],
-    args: { ID },
+    args: { ID: ISSUE },
     flags: UPDATE,
     examples: [["holdfast issue update 42 --priority high --add-label parser", "more urgent than it was"]],
     async run(context) {
@@ -132,8 +119,8 @@ export const ISSUES: readonly Command[] = [
     about: [
       "Takes the lease on issue:ID. Every command of yours on the issue renews it; when it lapses, nothing can be written under it any more and others may claim the issue.",
     ],
-    args: { ID },
-    flags: { ttl: TTL, wait: { ...WAIT, help: "how long to wait for another's claim to end; default 0" } },
+    args: { ID: ISSUE },
+    flags: { ttl: TTL, wait: { type: "duration", help: "how long to wait for another's claim to end; default 0" } },
     examples: [["holdfast issue claim 42 --owner agent:7", "mine, until it is released or not used for 15 minutes"]],
     async run(context) {
       const { claimIssue } = await import("../board/claim-issues.js");
@@ -162,11 +149,11 @@ export const ISSUES: readonly Command[] = [
     name: "issue release",
     group: "board",
     summary: "give a claim back",
-    args: { ID },
+    args: { ID: ISSUE },
     flags: {
       state: { type: "text", choices: STATES, help: "default ready" },
       "if-revision": IF_REVISION,
-      token: TOKEN,
+      token: CLAIM_TOKEN,
     },
     examples: [["holdfast issue release 42 --state gated", "my part is done, now the reviewers"]],
     async run(context) {
@@ -179,8 +166,8 @@ export const ISSUES: readonly Command[] = [
     group: "board",
     summary: "done, or rejected; gives the claim back",
     about: ["Done needs every dependency closed and every gate passed; what is missing is listed (exit code 88)."],
-    args: { ID },
-    flags: { reject: { type: "boolean", help: "it will not be done" }, "if-revision": IF_REVISION, token: TOKEN },
+    args: { ID: ISSUE },
+    flags: { reject: { type: "boolean", help: "it will not be done" }, "if-revision": IF_REVISION, token: CLAIM_TOKEN },
     examples: [["holdfast issue close 42", "done: its gates and dependencies are"]],
     async run(context) {
       const { closeIssue } = await import("../board/change-issues.js");
@@ -191,10 +178,10 @@ export const ISSUES: readonly Command[] = [
     name: "issue wait",
     group: "board",
     summary: "until an issue is closed, or has a state",
-    args: { ID },
+    args: { ID: ISSUE },
     flags: {
       state: { type: "text", choices: STATES, repeat: true, help: "one of these; default done or rejected" },
-      wait: WAIT,
+      wait: GATE_WAIT,
     },
     examples: [["holdfast issue wait 42 --wait 30m", "instead of a loop that sleeps"]],
     async run(context) {
@@ -207,8 +194,8 @@ export const ISSUES: readonly Command[] = [
     group: "board",
     summary: "make an issue depend on another",
     about: ["A cycle is refused, naming it (exit code 88)."],
-    args: { ID, ON: { help: "the issue that must be closed first" } },
-    flags: { "if-revision": IF_REVISION, token: TOKEN },
+    args: { ID: ISSUE, ON: { help: "the issue that must be closed first" } },
+    flags: { "if-revision": IF_REVISION, token: CLAIM_TOKEN },
     examples: [["holdfast issue dep add 42 41", "41 must be closed before 42"]],
     async run(context) {
       const { addDependency } = await import("../board/change-issues.js");
@@ -219,8 +206,8 @@ export const ISSUES: readonly Command[] = [
     name: "issue dep rm",
     group: "board",
     summary: "take a dependency away",
-    args: { ID, ON: { help: "the issue it depends on" } },
-    flags: { "if-revision": IF_REVISION, token: TOKEN },
+    args: { ID: ISSUE, ON: { help: "the issue it depends on" } },
+    flags: { "if-revision": IF_REVISION, token: CLAIM_TOKEN },
     examples: [["holdfast issue dep rm 42 41", "not any more"]],
     async run(context) {
       const { removeDependency } = await import("../board/change-issues.js");
@@ -231,8 +218,8 @@ export const ISSUES: readonly Command[] = [
     name: "issue gate pass",
     group: "board",
     summary: "say that an issue passes a manual gate",
-    args: { ID, GATE },
-    flags: { note: { type: "text", help: "why" }, "if-revision": IF_REVISION, token: TOKEN },
+    args: { ID: ISSUE, GATE },
+    flags: { note: { type: "text", help: "why" }, "if-revision": IF_REVISION, token: CLAIM_TOKEN },
     examples: [['holdfast issue gate pass 42 review --note "looks right"', "somebody has looked at it"]],
     async run(context) {
       const { judgeGate } = await import("../board/change-issues.js");
@@ -243,8 +230,8 @@ export const ISSUES: readonly Command[] = [
     name: "issue gate fail",
     group: "board",
     summary: "say that an issue fails a manual gate",
-    args: { ID, GATE },
-    flags: { note: { type: "text", help: "why" }, "if-revision": IF_REVISION, token: TOKEN },
+    args: { ID: ISSUE, GATE },
+    flags: { note: { type: "text", help: "why" }, "if-revision": IF_REVISION, token: CLAIM_TOKEN },
     examples: [['holdfast issue gate fail 42 review --note "tests are missing"', "not yet"]],
     async run(context) {
       const { judgeGate } = await import("../board/change-issues.js");

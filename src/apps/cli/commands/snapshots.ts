@@ -1,6 +1,7 @@
 /** The commands of snapshots: taking, comparing, verifying and restoring them. */
 import { given } from "../../../base/given.js";
-import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
+import { type ArgumentSpec, type Command, command } from "../command.js";
+import { WORKTREE_TOKEN, WORKTREE_WAIT } from "./shared-specs.js";
 
 const WORKTREE = {
   help: "which one; default the one you are in, or the only one",
@@ -9,14 +10,6 @@ const WORKTREE = {
 const ID = {
   help: "the snapshot: its id, the beginning or end of that, or a tag that no other has",
 } as const satisfies ArgumentSpec;
-const TOKEN = {
-  type: "text",
-  help: "the lease token of the worktree's lock; else HOLDFAST_LEASE_TOKEN, else the one kept for you",
-} as const satisfies FlagSpec;
-const WAIT = {
-  type: "duration",
-  help: "how long to wait for the lock when you hold none; default 0",
-} as const satisfies FlagSpec;
 
 const LOCK =
   "In an exclusive worktree this needs its lock, worktree:NAME. When you hold none it is taken for the command and given back.";
@@ -40,8 +33,8 @@ export const SNAPSHOTS: readonly Command[] = [
         choices: ["quiesced", "best_effort"],
         help: "default quiesced; in a shared worktree best_effort",
       },
-      token: TOKEN,
-      wait: WAIT,
+      token: WORKTREE_TOKEN,
+      wait: WORKTREE_WAIT,
     },
     examples: [['holdfast snapshot main -m "before the migration"', "with a note"]],
     async run(context) {
@@ -121,8 +114,8 @@ export const SNAPSHOTS: readonly Command[] = [
       worktree: { type: "text", value: "NAME", help: "with --inplace: which one; default the snapshot's own" },
       resume: { type: "text", value: "NAME", help: "finish what was interrupted in this worktree" },
       revert: { type: "text", value: "NAME", help: "go back to what was there before it" },
-      token: TOKEN,
-      wait: WAIT,
+      token: WORKTREE_TOKEN,
+      wait: WORKTREE_WAIT,
     },
     examples: [
       ["holdfast restore 9f3a2c1b --to ../before", "beside what is there now"],

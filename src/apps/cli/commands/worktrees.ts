@@ -1,17 +1,10 @@
 /** The commands that register folders as worktrees, of which snapshots can be taken. */
 import { resolve } from "node:path";
 import { given } from "../../../base/given.js";
-import { type ArgumentSpec, type Command, command, type FlagSpec } from "../command.js";
+import { type ArgumentSpec, type Command, command } from "../command.js";
+import { WORKTREE_TOKEN, WORKTREE_WAIT } from "./shared-specs.js";
 
 const NAME = { help: "the worktree" } as const satisfies ArgumentSpec;
-const TOKEN = {
-  type: "text",
-  help: "the lease token of the worktree's lock; else HOLDFAST_LEASE_TOKEN, else the one kept for you",
-} as const satisfies FlagSpec;
-const WAIT = {
-  type: "duration",
-  help: "how long to wait for the lock when you hold none; default 0",
-} as const satisfies FlagSpec;
 
 export const WORKTREES: readonly Command[] = [
   command({
@@ -66,8 +59,8 @@ export const WORKTREES: readonly Command[] = [
     args: { NAME },
     flags: {
       snapshots: { type: "boolean", help: "its snapshots go too; gc then frees what nothing else uses" },
-      token: TOKEN,
-      wait: WAIT,
+      token: WORKTREE_TOKEN,
+      wait: WORKTREE_WAIT,
     },
     examples: [["holdfast worktree remove old", "its files and snapshots stay"]],
     async run(context) {

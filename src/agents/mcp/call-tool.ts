@@ -1,6 +1,7 @@
 /** Runs one call of a tool, from the arguments as they arrive to the result. Every failure becomes a result with a code. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import { isContention, type Refusal, refusalOf, refusalText } from "./refusal.js";
 import type { Loss } from "./run/run-leases.js";
 import type { Runs } from "./run/runs.js";
@@ -66,11 +67,10 @@ function granted(
   lost: readonly Loss[],
   overlaps: readonly string[],
 ): CallToolResult {
-  const named = run === undefined ? {} : { run };
   const words = run === undefined ? [] : [`Your run is ${run}: give it as \`run\` in your later calls.`];
   return {
     content: [{ type: "text", text: [...lossLines(lost), text, ...overlaps, ...words].join("\n") }],
-    structuredContent: { ok: true, ...data, ...named, ...lossesIn(lost) },
+    structuredContent: { ok: true, ...data, ...given({ run }), ...lossesIn(lost) },
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { checkOptions } from "../../base/check-options.js";
 import { invalidArgument } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Holdfast } from "../../client/holdfast.js";
 import { kernelOf } from "../../client/kernel.js";
 import { Documents } from "../documents/documents.js";
@@ -148,7 +149,7 @@ export class Board extends BoardReader {
   /** Gives a claim back; the issue is `ready` again unless another state is given. `E_GATE_BLOCKED` as for `update`. */
   async release(id: string, options: EndOptions<IssueState>): Promise<Issue> {
     checkOptions(options, END);
-    checkPatch({ ...options.patch, ...(options.state === undefined ? {} : { state: options.state }) });
+    checkPatch({ ...options.patch, ...given({ state: options.state }) });
     return release(this.#store, parseIssueId(id), options);
   }
 

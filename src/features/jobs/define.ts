@@ -3,6 +3,7 @@
 import { checkOptions, type OptionNames } from "../../base/check-options.js";
 import { type Duration, parseDuration } from "../../base/duration.js";
 import { invalidArgument } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import type { Sql } from "../../client/kernel.js";
 import type { BorrowedLease } from "../../client/lease/borrowed-lease.js";
 import type { Profile } from "../../lock/grant.js";
@@ -154,12 +155,11 @@ export function parseNewJob(
 /** Checks the rules of a kind. `E_INVALID_ARGUMENT` naming the field. */
 export function parseKindOptions(options: KindOptions): Omit<Definition, "locks"> {
   checkOptions(options, KIND);
-  const [attempts, timeoutMs] = [parseAttempts(options.attempts), parseTimeout(options.timeout)];
-  return {
-    ...(options.class === undefined ? {} : { class: parseClass(options.class) }),
-    ...(attempts === undefined ? {} : { attempts }),
-    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
-  };
+  return given({
+    class: options.class === undefined ? undefined : parseClass(options.class),
+    attempts: parseAttempts(options.attempts),
+    timeout_ms: parseTimeout(options.timeout),
+  });
 }
 
 function parseAttempts(attempts: number | undefined): number | undefined {

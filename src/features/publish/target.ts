@@ -2,6 +2,7 @@
 import { lstatSync, mkdirSync, renameSync, rmdirSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { HoldfastError, invalidArgument, ioError } from "../../base/errors.js";
+import { given } from "../../base/given.js";
 import { HOME } from "../../base/home-folder.js";
 import { existingTextPath } from "../../files/real-path.js";
 import { cradleOf } from "../../platform/exchange.js";
@@ -173,6 +174,6 @@ function crossDevice(path: string, cause?: unknown): HoldfastError {
   return new HoldfastError("E_CROSS_DEVICE", `${path} is on another file system than its parent folder`, {
     details: { path },
     next: ["Publish into a folder inside that file system, not onto the place where it is mounted."],
-    ...(cause === undefined ? {} : { cause }),
+    ...given({ cause }),
   });
 }

@@ -40,10 +40,7 @@ export class Run {
     this.handle = handle;
     this.#holdfast = holdfast;
     this.holdings = new Holdings(() => this.holdfast);
-    this.policies = new Policies({
-      ...(policy === undefined ? {} : { operations: policy }),
-      ...given({ deployment }),
-    });
+    this.policies = new Policies(given({ operations: policy, deployment }));
     this.#workspace = workspace;
     this.#env = env;
     this.#lastCallMs = this.#nowMs();

@@ -50,7 +50,7 @@ async function change(
   patch: IssuePatch,
 ): Promise<Issue> {
   const token = holdings.claimToken(id);
-  const claim = token === undefined ? {} : { token };
+  const claim = given({ token });
   const closes = state === "done" || state === "rejected";
   const sendsBack = token !== undefined && state !== undefined && SENT_BACK.includes(state);
   if (!closes && !sendsBack) return board.update(id, { ...patch, ...given({ state }) }, claim);

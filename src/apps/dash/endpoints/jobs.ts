@@ -14,13 +14,9 @@ export async function jobs({ jobs: queue }: Sources, query: Query): Promise<Omit
   const project = query.text("project");
   const state = query.oneOf("state", JOB_STATES);
   const before = query.integer("after", Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER);
-  const found = await queue.list({
-    limit: PAGE,
-    before,
-    ...given({ project, state }),
-  });
+  const found = await queue.list({ limit: PAGE, before, ...given({ project, state }) });
   return {
-    lanes: await queue.lanes(project === undefined ? {} : { project }),
+    lanes: await queue.lanes(given({ project })),
     jobs: found,
     next: found.length < PAGE ? null : (found.at(-1)?.id ?? null),
     states: JOB_STATES,

@@ -1,6 +1,8 @@
 /** Finds how an agent tool starts holdfast: by name where it is on everyone's PATH, else by its path on this machine. */
+
 import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { shellWord } from "../../../base/shell-word.js";
 
 export interface Launcher {
   readonly command: string;
@@ -17,7 +19,7 @@ export function findLauncher(env: NodeJS.ProcessEnv, main: string): Launcher {
 
 /** As a line of shell. */
 export function shellLine({ command, args }: Launcher, words: readonly string[]): string {
-  return [command, ...args, ...words].map(quoted).join(" ");
+  return [command, ...args, ...words].map(shellWord).join(" ");
 }
 
 /** Folders that a package runner puts in front of the path are there for its own time only. */
@@ -35,8 +37,4 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

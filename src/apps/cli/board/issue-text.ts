@@ -1,9 +1,10 @@
 /** Formats issues and gates for people. */
+import { shellWord } from "../../../base/shell-word.js";
 import type { Gate, Issue, IssueSummary } from "../../../features/board/board.js";
 import type { Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";
 import type { Screen } from "../output/screen.js";
-import { columns, quoted } from "../output/text.js";
+import { columns } from "../output/text.js";
 import { span } from "../output/times.js";
 
 const ISSUES: readonly Column<IssueSummary>[] = [
@@ -68,7 +69,7 @@ const GATES: readonly Column<Gate>[] = [
   { title: "GATE", cell: (gate) => gate.name },
   { title: "KIND", cell: (gate) => gate.kind },
   { title: "LIMIT", cell: (gate) => (gate.command === null ? "" : span(gate.timeout_s)), align: "right", drop: 2 },
-  { title: "COMMAND", cell: (gate) => gate.command?.map(quoted).join(" ") ?? "", least: 12 },
+  { title: "COMMAND", cell: (gate) => gate.command?.map(shellWord).join(" ") ?? "", least: 12 },
   { title: "ABOUT", cell: (gate) => gate.description, drop: 3, least: 8, isProse: true },
 ];
 

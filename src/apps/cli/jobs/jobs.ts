@@ -1,13 +1,14 @@
 /** Functions that the commands of jobs share: they open the jobs of the workspace and show a job. */
 
 import { invalidArgument } from "../../../base/errors.js";
+import { shellWord } from "../../../base/shell-word.js";
 import type { JobSettings } from "../../../features/jobs/settings.js";
 import { COMMANDS, unmetText } from "../../../features/jobs/unmet-needs.js";
 import type { JobRecord, Jobs } from "../../../jobs.js";
 import type { BaseContext, Outcome } from "../command.js";
 import { type Column, grid } from "../output/grid.js";
 import type { Screen } from "../output/screen.js";
-import { columns, quoted } from "../output/text.js";
+import { columns } from "../output/text.js";
 import { secondsSince, span } from "../output/times.js";
 
 /** `E_CONFIG` where the store has none. */
@@ -106,7 +107,7 @@ export function jobText(job: JobRecord, screen: Screen): string {
       "locks",
       job.locks.map(({ resource, mode }) => `${mode} ${resource}`),
     ),
-    ...listed("command", job.command === null ? [] : [job.command.map(quoted).join(" ")]),
+    ...listed("command", job.command === null ? [] : [job.command.map(shellWord).join(" ")]),
     ["attempts", `${job.attempts} of ${job.max_attempts}`],
     ...listed("error", job.error === null ? [] : [`${job.error.message} (${job.error.code})`]),
     ...listed("progress", job.progress === null ? [] : [JSON.stringify(job.progress)]),

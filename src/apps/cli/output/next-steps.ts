@@ -2,10 +2,11 @@
  * Converts the next steps of an error to commands: the library names calls, but a person at a prompt needs something to
  * type.
  */
+
 import { ERRORS, type HoldfastError } from "../../../base/errors.js";
+import { shellWord } from "../../../base/shell-word.js";
 import { withoutPassword } from "../../../base/without-password.js";
 import { ownSteps } from "../locks/own-grant.js";
-import { quoted } from "./text.js";
 
 const WAIT_LONGER = "2m";
 /** For the end of work: ten minutes are what one waits for it anyway. */
@@ -22,7 +23,7 @@ export function nextSteps(error: HoldfastError, command: string, words: readonly
     const missing = typed.filter(
       ([flag]) => !step.includes(` ${flag}`) && !(flag === "--owner" && ANYBODYS.test(step)),
     );
-    return ["holdfast", ...missing.flat().map(quoted), step.slice("holdfast ".length)].join(" ");
+    return ["holdfast", ...missing.flat().map(shellWord), step.slice("holdfast ".length)].join(" ");
   });
 }
 
@@ -58,7 +59,7 @@ function steps(error: HoldfastError, command: string, words: readonly string[]):
       return command === "lock break" ? ["holdfast lock list"] : error.next;
     case "E_IO":
       return typeof error.details.path === "string" && error.next[0] === ERRORS.E_IO.next
-        ? [`Look at its permissions, and at the room on its disk: df ${quoted(error.details.path)}`]
+        ? [`Look at its permissions, and at the room on its disk: df ${shellWord(error.details.path)}`]
         : error.next;
     default:
       return error.next;
@@ -118,7 +119,7 @@ function again(words: readonly string[], wait = WAIT_LONGER): string {
     if (word === "--wait") at++;
     else if (!word.startsWith("--wait=") && word !== "--json") kept.push(word);
   }
-  return [...kept, "--wait", wait, ...words.slice(end)].map(quoted).join(" ");
+  return [...kept, "--wait", wait, ...words.slice(end)].map(shellWord).join(" ");
 }
 
 function shown(word: string): string {

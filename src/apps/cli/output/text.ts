@@ -1,9 +1,4 @@
-/** Formats text for people: quoted words, and paragraphs and columns that fit. */
-
-/** A word as a shell wants it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
+/** Formats text for people: paragraphs and columns that fit. */
 
 /** Breaks at spaces; lines after the first are indented by `hang`, all by `indent`. */
 export function wrap(text: string, width: number, hang: number, indent = 0): string {

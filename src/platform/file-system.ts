@@ -192,7 +192,8 @@ function check(dir: string, probe: string, works: () => boolean): void {
   });
 }
 
-function refusesExisting(create: () => unknown): boolean {
+/** Returns whether a creation fails because the name exists. */
+export function refusesExisting(create: () => unknown): boolean {
   try {
     create();
     return false;

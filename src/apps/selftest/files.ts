@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import native from "fs-native-extensions";
 import { syncFolder } from "../../files/durable-file.js";
-import { assertLocalFileSystem } from "../../platform/file-system.js";
+import { assertLocalFileSystem, refusesExisting } from "../../platform/file-system.js";
 import { tryLockExclusive, unlock } from "../../platform/kernel-lock.js";
 import { type Check, expectThat } from "./check.js";
 
@@ -36,7 +36,7 @@ export const FILE_CHECKS: readonly Check[] = [
       const path = join(dir, "exclusive");
       writeFileSync(path, "", { flag: "wx" });
       expectThat(
-        refuses("EEXIST", () => writeFileSync(path, "", { flag: "wx" })),
+        refusesExisting(() => writeFileSync(path, "", { flag: "wx" })),
         "a file was created twice",
       );
       rmSync(path);
@@ -102,13 +102,3 @@ export const FILE_CHECKS: readonly Check[] = [
     },
   },
 ];
-
-function refuses(errno: string, action: () => void): boolean {
-  try {
-    action();
-    return false;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === errno) return true;
-    throw error;
-  }
-}

@@ -17,7 +17,6 @@
  * and nothing else. On a file system that several machines share it protects as far as kernel locks are shared.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HoldfastError, ioError } from "../base/errors.js";
 import { placeAt } from "../platform/exchange.js";
@@ -26,6 +25,7 @@ import { isThere, namesIn } from "../platform/look-up.js";
 import { thisMachine } from "../platform/machine.js";
 import { replaceFile, syncFolder } from "./durable-file.js";
 import { underGuard } from "./guard.js";
+import { textIfThere } from "./if-there.js";
 
 export const MARKS_FOLDER = ".holdfast-fence";
 
@@ -159,14 +159,8 @@ function readMark(target: string): Mark | null {
 }
 
 function readMarkAt(path: string): Mark | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw ioError(error, "read", path);
-  }
+  const text = textIfThere(path);
+  if (text === null) return null;
   try {
     const { schema_version, place, store, tree, fencing_token } = JSON.parse(text) as MarkRecord;
     const isWhole = [place, store, tree].every((each) => typeof each === "string");

@@ -9,15 +9,14 @@ import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../../base/errors.js";
 import type { SqlRow } from "../../contract.js";
 import { countClosed } from "./closed-connections.js";
-import { codedError, codedSchemaError, isBusy } from "./error-codes.js";
-import { type DriverStatement, Statement } from "./statement.js";
+import { codedError, isBusy } from "./error-codes.js";
+import { type Preparing, prepareOwn, Statement } from "./statement.js";
 
-interface Driver {
+interface Driver extends Preparing {
   readonly isOpen: boolean;
   readonly isTransaction: boolean;
   setAuthorizer(allows: Authorizer | null): void;
   exec(sql: string): void;
-  prepare(sql: string): DriverStatement;
   close(): void;
 }
 
@@ -94,17 +93,9 @@ export class Database {
     this.exec("PRAGMA checkpoint_fullfsync = ON");
   }
 
+  /** Returns a statement that is prepared at its first use: a mistake in it throws there. */
   prepare(sql: string): Statement {
-    return new Statement(this.#prepare(sql), this.path);
-  }
-
-  #prepare(sql: string): DriverStatement {
-    try {
-      return this.#driver.prepare(sql);
-    } catch (error) {
-      // mutant: sqlite-schema: codedSchemaError(error, → codedError(error,
-      throw codedSchemaError(error, this.path);
-    }
+    return new Statement(this.#driver, sql, this.path);
   }
 
   exec(sql: string): void {
@@ -158,7 +149,7 @@ export class Database {
   statement(sql: string): { all(values: readonly unknown[]): SqlRow[] } {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      const statement = this.#prepare(sql);
+      const statement = prepareOwn(this.#driver, sql, this.path);
       prepared = {
         all: (values) => {
           try {

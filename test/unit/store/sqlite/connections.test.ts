@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isLostStore } from "../../../../src/base/lost-store.js";
 import type { Key } from "../../../../src/lock/key.js";
 import type { Store } from "../../../../src/store/contract.js";
+import { Database } from "../../../../src/store/sqlite/connection/database.js";
 import {
   acquire,
   newPlace,
@@ -139,5 +140,20 @@ describe("connections to one database", () => {
     }));
     expect((await inside.seen).grants).toHaveLength(1);
     expect(await inside.more).toHaveLength(1);
+  });
+});
+
+describe("a statement of a connection", () => {
+  it("is prepared at its first use, and a mistake in it is reported there", () => {
+    const database = new Database(newPlace(), { creates: true });
+    try {
+      const rows = database.prepare("SELECT a FROM later");
+      const wrong = database.prepare("SELECT a FROM never");
+      database.exec("CREATE TABLE later (a)");
+      expect(rows.all()).toEqual([]);
+      expect(() => wrong.get()).toThrow("no such table: never");
+    } finally {
+      database.close();
+    }
   });
 });

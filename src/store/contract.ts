@@ -144,8 +144,8 @@ export interface Fence {
   /** The live grant with this number on the resource or above it; else the three errors of a failed check. */
   verify(resource: Key, fencingToken: number): Promise<Grant>;
   /**
-   * Runs `write` after the check and before anybody else can take over. With `tale` an entry for each grant is part of
-   * the same step; then `write` may be run twice and must bear it.
+   * Runs `write` once, after the check and before another holder can take over. With `tale` an entry for each grant is part
+   * of the same step.
    */
   commit<T>(grants: readonly GrantRef[], write: () => T, tale?: CommitTale): Promise<T>;
   /**

@@ -50,6 +50,8 @@ interface Manner {
   readonly inPlace?: boolean;
   /** Rests after waking another process. */
   readonly stepsAside?: boolean;
+  /** It probably changes something durable: the ledger is prepared for that, and runs the body once (`Ledger.transact`). */
+  readonly once?: boolean;
 }
 
 const NOBODY: readonly Ticket[] = [];
@@ -69,7 +71,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   async function transact<T>(
     about: readonly Located[],
     body: (view: LedgerView) => Outcome<T>,
-    { party = null, granted = added, inPlace = false, stepsAside = false }: Manner = {},
+    { party = null, granted = added, inPlace = false, stepsAside = false, once: runsOnce = false }: Manner = {},
   ): Promise<T> {
     let wake: readonly Ticket[] = NOBODY;
     let settled: readonly Manifest[] = NOTHING;
@@ -77,7 +79,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     const tell = (tickets: readonly Ticket[]): void => {
       for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
     };
-    const result = await ledger.transact(treesOf(about), (view) => {
+    const step = (view: LedgerView): Outcome<T> => {
       // mutant: step-in-place: if (inPlace) ledger.assertInPlace(); → void inPlace;
       if (inPlace) ledger.assertInPlace();
       const { result: answer, changes: asked } = body(view);
@@ -95,7 +97,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       }
       // mutant: heirs-told: () => tell(heirs) → () => undefined
       return { result: answer, changes, whenMade: heirs.length === 0 ? undefined : () => tell(heirs) };
-    });
+    };
+    const result = await ledger.transact(treesOf(about), step, runsOnce);
     tell(wake);
     manifests.sweep(settled);
     if (hasWoken && stepsAside) await sleep(STEP_ASIDE_MS);
@@ -103,7 +106,14 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   }
 
   const locks: Locks = {
-    acquire: (request) => transact(request.wants, (view) => acquire(view, request, context), { party: request.party }),
+    acquire: (request) =>
+      transact(request.wants, (view) => acquire(view, request, context), {
+        party: request.party,
+        // Only the first request: a poll mostly changes nothing but its place in the queue, which need not be durable.
+        // mutant: detached-once: request.detached && request.ticketId === null → false
+        // mutant: detached-poll: request.detached && request.ticketId === null → request.detached
+        once: request.detached && request.ticketId === null,
+      }),
     upgrade: (request) =>
       transact([request.grant], (view) => upgrade(view, request, context), {
         party: request.party,
@@ -135,7 +145,8 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
           requireWriters(view, grants);
           return { result: runAtOnce(write), changes: tale === undefined ? null : told(view, grants, tale) };
         },
-        { inPlace: true },
+        // mutant: told-commit-once: once: tale !== undefined → once: false
+        { inPlace: true, once: tale !== undefined },
       ),
     commitFree: (resources, write) =>
       transact(

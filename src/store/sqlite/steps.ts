@@ -4,7 +4,8 @@
  *
  * Steps that must survive a power cut (`durable`) commit with `synchronous = FULL`: they are on the disk, with all before
  * them, before the step returns, and a failing disk makes the commit fail. SQLite accepts that setting only between
- * transactions, and only the body of a step knows whether it is durable: if it is, the step is rolled back and run again.
+ * transactions. A step whose caller expects it to be durable begins with that setting (`mustSync`). Of the others only the
+ * body knows whether it is: if so, the step is rolled back and run again.
  * Steps that are durable `soon` commit like any other, and their caller waits for the disk outside the transaction
  * (wal-sync.ts).
  */

@@ -11,9 +11,13 @@ import { round } from "../../../dist/features/jobs/scripts/round.js";
 import { openHoldfast } from "../../../dist/index.js";
 import { openJobs } from "../../../dist/jobs.js";
 import { newLeaseToken } from "../../../dist/lock/lease-token.js";
+import { createSystemClock } from "../../../dist/platform/clock.js";
 import { publish } from "../../../dist/publish.js";
+import { openStore } from "../../../dist/store/open.js";
 
 const [store, folder] = process.argv.slice(2);
+const party = { owner: "service:budget", holderId: "h:u:1:1", nonce: "0".repeat(32), proof: { kind: "none" } };
+const [HASH, OTHER_HASH] = ["a".repeat(64), "b".repeat(64)];
 const counts = globalThis[Symbol.for("holdfast.test.budget")] ?? {};
 const found = {};
 
@@ -46,6 +50,30 @@ for (const which of ["first ", ""]) {
   await measure(`${which}release`, () => lease.release());
 }
 
+/** By then a waiter's ticket is due to be refreshed. */
+const LATER_MS = 1_000;
+const [system, ahead] = [createSystemClock(), { ms: 0 }];
+const clock = () => {
+  const now = system();
+  return { ...now, wallMs: now.wallMs + ahead.ms, bootMs: now.bootMs + ahead.ms };
+};
+const { locks, close: closeStore } = await openStore(store, {}, clock);
+const request = (tokenHash, ticketId = null) => ({
+  ...{ tokenHash, ticketId, party, detached: true, leaseMs: 60_000, graceMs: null, metadata: {}, presented: [] },
+  ...{ wants: [{ resource: "shop", mode: "write", permits: null }], waitMs: 60_000, strictOrder: false },
+  mustSteal: false,
+});
+const unmeasured = (_name, operation) => operation();
+for (const each of [unmeasured, measure]) {
+  const { grants } = await each("detached acquire", () => locks.acquire(request(HASH)));
+  const { ticketId } = await each("detached acquire, queued", () => locks.acquire(request(OTHER_HASH)));
+  ahead.ms += LATER_MS;
+  await each("detached acquire, polled", () => locks.acquire(request(OTHER_HASH, ticketId)));
+  await locks.leave(ticketId, request(OTHER_HASH).wants, party, null);
+  await each("detached release", () => locks.release(grants, party));
+}
+await closeStore();
+
 const lease = await holdfast.acquire("out");
 for (const which of ["first ", ""])
   await measure(`${which}publish`, () =>
@@ -57,15 +85,15 @@ await lease.release();
 
 if (!store.startsWith("file:")) {
   const jobs = openJobs(holdfast);
-  const { requester: party, scripts } = kernelOf(holdfast);
+  const { requester, scripts } = kernelOf(holdfast);
   const worker = { worker: "w", node: "n", has: ["kind:k"], concurrency: 1, room: 1, leaseMs: 60_000, inHand: [] };
-  const of = { ...worker, party, newToken: newLeaseToken };
+  const of = { ...worker, party: requester, newToken: newLeaseToken };
   let settlements = [];
   for (const which of ["first ", ""]) {
     await measure(`${which}job added`, () => jobs.enqueue("k", null, { project: "p" }));
     // Settles the job of the round before, and starts the one that was added.
     const { taken } = await measure(`${which}job round`, () =>
-      scripts.run(() => round(settlements, of, party), { durable: false }),
+      scripts.run(() => round(settlements, of, requester), { durable: false }),
     );
     settlements = taken.runs.map(({ job, fence }) => ({ job: job.id, fence, ending: { kind: "done", result: null } }));
     if (settlements.length !== 1) throw new Error(`${settlements.length} jobs were started, not 1`);

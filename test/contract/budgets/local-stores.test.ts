@@ -23,6 +23,7 @@ const isLinux = process.platform === "linux";
 const mayTrace = isLinux && canTrace();
 
 describe.each(["file", "sqlite"] as const)("budgets of the %s store", (kind) => {
+  // kills: detached-poll (sqlite)
   it.skipIf(!isLinux)("each operation takes as many transactions and syncs as recorded (needs Linux)", () =>
     inFolder(kind, (args) => {
       const answer = execFileSync(process.execPath, ["--import", COUNTER, ...args], { encoding: "utf8" });

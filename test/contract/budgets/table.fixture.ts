@@ -2,7 +2,7 @@
  * Budgets: what an operation costs, in counts that no load of the machine changes. Each count is exact, so that a change of it
  * is seen in the commit that makes it: a rise has to be explained there, a fall has to be recorded, or it would not last.
  *
- * The operations on stores are those of `client.fixture.mjs`, in its order. `first` is the first of its kind in a new
+ * The operations on stores are those of `client.fixture.mjs`, in its order; a detached request is `polled` while it waits. `first` is the first of its kind in a new
  * store. A commit and a release follow an acquire of one key; a publish puts one file in place, under a lease that is in hand.
  */
 import { expect } from "vitest";
@@ -23,6 +23,10 @@ export const BUDGETS = {
     acquire: { transactions: 1, syncs: 0 },
     commit: { transactions: 1, syncs: 0 },
     release: { transactions: 1, syncs: 0 },
+    "detached acquire": { transactions: 1, syncs: 3 },
+    "detached acquire, queued": { transactions: 1, syncs: 2 },
+    "detached acquire, polled": { transactions: 1, syncs: 0 },
+    "detached release": { transactions: 1, syncs: 3 },
     "first publish": { transactions: 6, syncs: 26 },
     publish: { transactions: 6, syncs: 22 },
   },
@@ -33,6 +37,10 @@ export const BUDGETS = {
     acquire: { transactions: 1, syncs: 0 },
     commit: { transactions: 1, syncs: 0 },
     release: { transactions: 1, syncs: 0 },
+    "detached acquire": { transactions: 1, syncs: 1 },
+    "detached acquire, queued": { transactions: 1, syncs: 1 },
+    "detached acquire, polled": { transactions: 1, syncs: 0 },
+    "detached release": { transactions: 2, syncs: 1 },
     "first publish": { transactions: 3, syncs: 6 },
     publish: { transactions: 3, syncs: 6 },
     "first job added": { transactions: 1, syncs: 1 },
@@ -47,6 +55,10 @@ export const BUDGETS = {
     acquire: { roundTrips: 1, statements: 1 },
     commit: { roundTrips: 3, statements: 3 },
     release: { roundTrips: 1, statements: 1 },
+    "detached acquire": { roundTrips: 1, statements: 1 },
+    "detached acquire, queued": { roundTrips: 1, statements: 1 },
+    "detached acquire, polled": { roundTrips: 1, statements: 1 },
+    "detached release": { roundTrips: 1, statements: 1 },
     "first publish": { roundTrips: 6, statements: 6 },
     publish: { roundTrips: 6, statements: 6 },
     "first job added": { roundTrips: 2, statements: 3 },

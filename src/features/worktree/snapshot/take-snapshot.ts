@@ -163,14 +163,11 @@ function describe(
   };
 }
 
-/** Under the guard; may be run twice. Never replaces: a snapshot of that id would be this one. */
+/** Under the guard. Never replaces: a snapshot of that id would be this one. */
 function publish(layout: Layout, { snapshot_id: id, worktree_id: worktree, parent_id: parent }: SnapshotInfo): void {
   const from = join(layout.staging, id);
   const to = folderOf(layout, id);
-  if (isThere(to)) {
-    if (!isThere(from)) return;
-    throw new HoldfastError("E_IO", `${to} is there already`, { details: { path: to } });
-  }
+  if (isThere(to)) throw new HoldfastError("E_IO", `${to} is there already`, { details: { path: to } });
   writeHead(layout, worktree, id, parent);
   renameSync(from, to);
   try {

@@ -170,7 +170,7 @@ describe("AUDIT-2: an audit trail that was tampered with", () => {
 });
 
 describe("a database whose tables are not those of a store", () => {
-  // kills: sqlite-schema
+  // kills: sqlite-schema, sqlite-tables (boots)
   it.each(["boots", "dal_locks", "settings"])("is refused by name when %s is missing", async (table) => {
     const place = newPlace();
     await (await open(place)).close();

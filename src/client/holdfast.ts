@@ -40,7 +40,8 @@ export interface WorkplaceFacts {
   readonly store: Store;
   readonly owner: string;
   readonly clock: Clock;
-  readonly heart: Heart;
+  /** Makes what renews leases, with the first lease. */
+  readonly createHeart: () => Heart;
   readonly ttl: Duration | undefined;
   readonly wait: Duration | undefined;
   readonly env: NodeJS.ProcessEnv;
@@ -81,7 +82,6 @@ export class Holdfast {
   readonly owner: string;
   /** The settings in force, each with its source. */
   readonly settings: SettingsInForce;
-  readonly audit: AuditTrail;
   readonly #facts: WorkplaceFacts;
   readonly #identity: Identity;
   readonly #home: LeaseHome;
@@ -89,6 +89,8 @@ export class Holdfast {
   readonly #holdings: Holdings;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
+  #audit: AuditTrail | null = null;
+  #heart: Heart | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** @internal Use `openHoldfast`. */
@@ -97,15 +99,17 @@ export class Holdfast {
     this.#holdings = new Holdings(() => this.#assertStore());
     this.owner = facts.owner;
     this.settings = facts.settings;
-    this.audit = createAuditTrail(facts.store);
     setMaxListeners(0, this.#closing.signal); // As many as wait; Node warns of a leak from the eleventh on.
     const identity = new Identity(facts.store, facts.owner, facts.runsCommand);
     this.#identity = identity;
     let kernel: Kernel | null = null;
+    const heart = (): Heart => this.#madeHeart();
     this.#home = {
       store: facts.store,
       clock: facts.clock,
-      heart: facts.heart,
+      get heart() {
+        return heart();
+      },
       endings: new SharedTimer(),
       looks: new SharedTimer({ keepsAlive: true }),
       wait: facts.wait,
@@ -125,6 +129,18 @@ export class Holdfast {
       newToken,
     };
     this.#place = { home: this.#home, identity, graceMs: facts.graceMs, strictOrder: facts.strictOrder };
+  }
+
+  #madeHeart(): Heart {
+    // mutant: heart-once: this.#heart ??= → this.#heart =
+    this.#heart ??= this.#facts.createHeart();
+    return this.#heart;
+  }
+
+  /** Reads the audit trail. */
+  get audit(): AuditTrail {
+    this.#audit ??= createAuditTrail(this.#facts.store);
+    return this.#audit;
   }
 
   /** @internal What features build on: see `kernelOf`. */
@@ -310,7 +326,7 @@ export class Holdfast {
 
   async #letGo(): Promise<void> {
     const isAllGivenBack = await this.#holdings.giveBack();
-    await this.#facts.heart.close();
+    await this.#heart?.close();
     this.#holdings.close();
     this.#home.looks.close();
     // What stays is renewed no more: its holder is told when it ends.

@@ -165,9 +165,15 @@ export function createKernel(home: LeaseHome): Kernel {
     commitFree: (resources, write) => fence.commitFree(resources, write),
     refuse: (resource, reasons) => locks.refuse(resource, home.party, reasons),
     whileHeld: (held) => home.holdings.bind(held),
-    manifests: store.manifests,
-    scripts: store.scripts,
-    transactions: store.transactions,
+    get manifests() {
+      return store.manifests;
+    },
+    get scripts() {
+      return store.scripts;
+    },
+    get transactions() {
+      return store.transactions;
+    },
     namedLeases: store.namedLeases,
   };
 }

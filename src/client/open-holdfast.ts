@@ -193,7 +193,6 @@ function createHoldfast(
   { rhythm, stated: _stated, ...settings }: ReturnType<typeof parsedSettings>,
   { store, files, clock }: Opened,
 ): Holdfast {
-  const loopHeart = createLoopHeart(store.locks, clock, rhythm);
   // mutant: heart-beside-loop: staysInProcess = heart === "loop" || → staysInProcess = true ||
   const staysInProcess = heart === "loop" || store.url.startsWith("memory:");
   return new Holdfast({
@@ -201,7 +200,10 @@ function createHoldfast(
     store,
     owner,
     clock,
-    heart: staysInProcess ? loopHeart : createThreadHeart(store, clock, rhythm, loopHeart),
+    createHeart: () => {
+      const loopHeart = createLoopHeart(store.locks, clock, rhythm);
+      return staysInProcess ? loopHeart : createThreadHeart(store, clock, rhythm, loopHeart);
+    },
     env: found.env,
     runsCommand,
     files,

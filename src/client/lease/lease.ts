@@ -309,8 +309,10 @@ export class Lease {
       onLost: (error: HoldfastError) => this.#lose(error),
       onSuspect: (isSuspect: boolean) => this.#suspect(isSuspect),
     };
-    const { clock, heart, endings } = this.#home;
-    return new Trust({ clock, heart: this.#detached ? null : heart, endings }, pulse, () => this.#expire());
+    const { clock, endings } = this.#home;
+    // mutant: heart-of-the-first: this.#detached ? null : this.#home.heart → this.#home.heart
+    const heart = this.#detached ? null : this.#home.heart;
+    return new Trust({ clock, heart, endings }, pulse, () => this.#expire());
   }
 
   #suspect(isSuspect: boolean): void {

@@ -39,7 +39,7 @@ export function untilUpgraded(
       look: () => null,
       leave: (ticketId, report) => store.locks.leave(ticketId, wants, party, report),
     },
-    store.wakeUps,
+    store,
     party.nonce,
   );
 }

@@ -99,7 +99,7 @@ export async function takeLocks(
         ownHolder: (contention) => ownHolder(home, contention),
         leave,
       },
-      store.wakeUps,
+      store,
       party.nonce,
     );
     const { leaseMs, detached } = parsed;

@@ -50,12 +50,12 @@ export interface Granted {
 }
 
 /** `E_LOCK_CONFLICT` when it does not wait, `E_LOCK_TIMEOUT` when the wait was too short, or the signal's reason. */
-export async function untilGranted(attempt: Attempt, wakeUps: Store["wakeUps"], nonce: string): Promise<Granted> {
+export async function untilGranted(attempt: Attempt, store: Pick<Store, "wakeUps">, nonce: string): Promise<Granted> {
   stopIfAsked(attempt);
   const first = await attempt.ask({ waitMs: attempt.waitMs, ticketId: null });
   if (first.kind === "granted") return granted(first, 0);
   if (first.kind === "conflict") throw conflict(first.contention, attempt.ownHolder?.(first.contention));
-  return await standInLine(attempt, first, wakeUps, nonce);
+  return await standInLine(attempt, first, store.wakeUps, nonce);
 }
 
 function stopIfAsked({ closing, signal }: Attempt): void {

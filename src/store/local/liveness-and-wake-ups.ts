@@ -57,13 +57,21 @@ export function openProofFolder(
 ): Surroundings {
   if (tidies && !Object.values(settings.profiles).includes("strict")) sweepProofs(dir, OLD_PROOF_MS);
   const proofs = new Map<string, ProofOfLife>();
-  const others = new KnownProofs(dir);
-  const wakeUps = createProofFileWakeUps(dir, others);
+  // A process that meets no other needs neither.
+  let others: KnownProofs | null = null;
+  let wakeUps: Waker | null = null;
+  const knownProofs = (): KnownProofs => {
+    others ??= new KnownProofs(dir);
+    return others;
+  };
   const probe = (nonce: string, proof: ProofFile): ProofState =>
-    proofs.has(nonce) ? "alive" : others.life(nonce, proof);
+    proofs.has(nonce) ? "alive" : knownProofs().life(nonce, proof);
   return {
     witness: { life: (of) => lifeBehind(of, seenAt(of), here, probe), hasActiveJob },
-    wakeUps,
+    get wakeUps() {
+      wakeUps ??= createProofFileWakeUps(dir, knownProofs());
+      return wakeUps;
+    },
     prove(nonce, about) {
       const proof = proofs.get(nonce) ?? openProofOfLife(dir, nonce, about);
       proofs.set(nonce, proof);
@@ -77,8 +85,8 @@ export function openProofFolder(
       return { proof: { kind: "file", file, inherited: true }, descriptor, handOver, isInherited };
     },
     close(keepsProofs) {
-      wakeUps.close();
-      others.close();
+      wakeUps?.close();
+      others?.close();
       for (const proof of proofs.values()) proof.close(keepsProofs);
       proofs.clear();
     },

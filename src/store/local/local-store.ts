@@ -5,7 +5,7 @@ import type { Ticket } from "../../lock/grant.js";
 import { type Key, treeOf, treesOf } from "../../lock/key.js";
 import type { Manifest } from "../../lock/manifest.js";
 import { createNodeOrder } from "../../lock/order.js";
-import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Store, Transactions } from "../contract.js";
+import type { CommitTale, Fence, GrantRef, Locks, Party, Reader, Scripts, Store, Transactions } from "../contract.js";
 import type { Changes, Ledger, LedgerView, Outcome } from "../ledger.js";
 import { acquire } from "../operations/acquire.js";
 import { clearUnreadable, dropStaleTickets } from "../operations/clear.js";
@@ -22,7 +22,7 @@ import { renew, resume } from "../operations/renew.js";
 import { requireFree } from "../operations/require-free.js";
 import { settleBefore } from "../operations/settle.js";
 import { verify } from "../operations/verify.js";
-import { createManifests } from "../publish/manifests.js";
+import { createManifests, type LocalManifests } from "../publish/manifests.js";
 import { runAtOnce } from "../run-at-once.js";
 import type { Surroundings } from "./liveness-and-wake-ups.js";
 import { createScripts } from "./run-scripts.js";
@@ -65,8 +65,17 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     order: createNodeOrder(settings.levels),
     witness: surroundings.witness,
   };
-  const { wakeUps } = surroundings;
-  const manifests = createManifests(ledger, context.witness);
+  // Most commands need none of these.
+  let manifests: LocalManifests | null = null;
+  let scripts: Scripts | null | undefined;
+  let transactions: Transactions | null | undefined;
+  const openManifests = (): LocalManifests => {
+    manifests ??= createManifests(ledger, context.witness);
+    return manifests;
+  };
+  const sweep = (settled: readonly Manifest[]): void => {
+    if (settled.length > 0) openManifests().sweep(settled);
+  };
 
   async function transact<T>(
     about: readonly Located[],
@@ -77,7 +86,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     let settled: readonly Manifest[] = NOTHING;
     let hasWoken = false;
     const tell = (tickets: readonly Ticket[]): void => {
-      for (const ticket of tickets) if (wakeUps.wake(ticket)) hasWoken = true;
+      for (const ticket of tickets) if (surroundings.wakeUps.wake(ticket)) hasWoken = true;
     };
     const step = (view: LedgerView): Outcome<T> => {
       // mutant: step-in-place: if (inPlace) ledger.assertInPlace(); → void inPlace;
@@ -100,7 +109,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     };
     const result = await ledger.transact(treesOf(about), step, runsOnce);
     tell(wake);
-    manifests.sweep(settled);
+    sweep(settled);
     if (hasWoken && stepsAside) await sleep(STEP_ASIDE_MS);
     return result;
   }
@@ -172,8 +181,15 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
     },
     locks,
     fence,
-    transactions: createTransactions(ledger),
-    scripts: createScripts(ledger, context, { wake: (ticket) => wakeUps.wake(ticket), sweep: manifests.sweep }),
+    get transactions() {
+      if (transactions === undefined) transactions = createTransactions(ledger);
+      return transactions;
+    },
+    get scripts() {
+      if (scripts === undefined)
+        scripts = createScripts(ledger, context, { wake: (ticket) => surroundings.wakeUps.wake(ticket), sweep });
+      return scripts;
+    },
     reader: createReader(ledger, context.witness.life),
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
@@ -182,8 +198,12 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       dropStaleTickets: (resource) => transact([{ resource }], (view) => dropStaleTickets(view, resource)),
     },
     namedLeases: null,
-    wakeUps,
-    manifests,
+    get wakeUps() {
+      return surroundings.wakeUps;
+    },
+    get manifests() {
+      return openManifests();
+    },
     adoptWorkspace: (id) => ledger.adoptWorkspace(id),
     assertInPlace: () => ledger.assertInPlace(),
     prove(nonce, about) {
@@ -195,7 +215,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
       return surroundings.proveForCommand(nonce, about);
     },
     async close(leavesGrants = false) {
-      await manifests.close();
+      await manifests?.close();
       ledger.close();
       surroundings.close(leavesGrants);
     },

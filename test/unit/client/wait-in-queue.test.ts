@@ -50,7 +50,7 @@ function start(answer: (time: number, waitMs: number) => Answer, change: Partial
     leave: async (_ticketId, report) => void left.push(report),
     ...change,
   };
-  const outcome = untilGranted(attempt, wakeUps, "nonce").then(
+  const outcome = untilGranted(attempt, { wakeUps }, "nonce").then(
     (value) => value,
     (error: unknown) => error,
   );

@@ -130,7 +130,7 @@ export function kernelOf(from: Holdfast | Lease | BorrowedLease): Kernel {
 /** Makes the kernel of one Holdfast instance. */
 export function createKernel(home: LeaseHome): Kernel {
   const { store, clock, files } = home;
-  const { locks, fence, reader } = store;
+  const { locks, fence } = store;
   return {
     clock,
     env: home.env,
@@ -151,10 +151,10 @@ export function createKernel(home: LeaseHome): Kernel {
       if (files.kind !== "workspace") return;
       for (const key of keys) assertFoldersFree(files.root, key, home.party.owner);
     },
-    inspect: (resource, known) => reader.inspect(resource, known),
-    life: (of) => reader.life(of),
-    pages: (prefix) => grantPages(reader, prefix),
-    filePages: (known) => grantPages(reader, null, known, PATH_TREE),
+    inspect: (resource, known) => store.reader.inspect(resource, known),
+    life: (of) => store.reader.life(of),
+    pages: (prefix) => grantPages(store.reader, prefix),
+    filePages: (known) => grantPages(store.reader, null, known, PATH_TREE),
     findHeld: (hashes) => findHeld(home, hashes),
     renew: (grants, leaseMs) => locks.renew(grants, leaseMs),
     resume: (grants, tokenHash) => locks.resume(grants, tokenHash, home.party),

@@ -67,6 +67,7 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
   };
   // Most commands need none of these.
   let manifests: LocalManifests | null = null;
+  let reader: Reader | null = null;
   let scripts: Scripts | null | undefined;
   let transactions: Transactions | null | undefined;
   const openManifests = (): LocalManifests => {
@@ -190,7 +191,10 @@ export function createLocalStore(ledger: Ledger, surroundings: Surroundings): St
         scripts = createScripts(ledger, context, { wake: (ticket) => surroundings.wakeUps.wake(ticket), sweep });
       return scripts;
     },
-    reader: createReader(ledger, context.witness.life),
+    get reader() {
+      reader ??= createReader(ledger, context.witness.life);
+      return reader;
+    },
     upkeep: {
       clearUnreadable: (resource, party) => transact([{ resource }], (view) => clearUnreadable(view, resource, party)),
       raiseFence: (tree, above, party) =>

@@ -42,8 +42,6 @@ export class SqliteLedger implements Ledger {
   readonly url: string;
   readonly id: string;
   readonly settings: Settings;
-  readonly records: LedgerRecords;
-  readonly callerRows: CallerRows;
   readonly scripting: Scripting = {
     transact: (body, isDurable) => this.#inTurn(() => this.#steps.runScript(body, isDurable)),
     look: async (body) => this.#steps.look(body),
@@ -52,8 +50,11 @@ export class SqliteLedger implements Ledger {
   readonly #presence: Presence;
   readonly #turnstile: Guard;
   readonly #steps: Steps;
-  readonly #wal: WalSync;
+  readonly #tables: Tables;
   readonly #grants: GrantRows;
+  #records: LedgerRecords | null = null;
+  #callerRows: CallerRows | null = null;
+  #wal: WalSync | null = null;
   #crowdedSteps = 0;
   #isClosed = false;
 
@@ -64,14 +65,20 @@ export class SqliteLedger implements Ledger {
     this.#database = database;
     this.#presence = presence;
     this.#turnstile = turnstile;
-    this.#wal = new WalSync(database.path);
     const tables = new Tables(database);
+    this.#tables = tables;
     this.#grants = tables.grants;
     this.#steps = new Steps(database, tables, presence, clock);
-    this.records = createRecords(database, tables, presence);
-    this.callerRows = createCallerRows(database, (trees, body) =>
-      this.#inTurn(() => this.#steps.run(trees, body, true)),
-    );
+  }
+
+  get records(): LedgerRecords {
+    this.#records ??= createRecords(this.#database, this.#tables, this.#presence);
+    return this.#records;
+  }
+
+  get callerRows(): CallerRows {
+    this.#callerRows ??= createCallerRows(this.#database, (trees, body) => this.transact(trees, body, true));
+    return this.#callerRows;
   }
 
   transact<T>(trees: readonly Key[], body: Body<T>, once = false): Promise<T> {
@@ -92,6 +99,7 @@ export class SqliteLedger implements Ledger {
   }
 
   sync(standStill: boolean): Promise<void> {
+    this.#wal ??= new WalSync(this.#database.path);
     return this.#wal.wait(standStill);
   }
 
@@ -142,7 +150,7 @@ export class SqliteLedger implements Ledger {
     // mutant: database-closed: this.#isClosed = true; → this.#isClosed = false;
     this.#isClosed = true;
     this.#turnstile.close();
-    this.#wal.close();
+    this.#wal?.close();
     this.#database.close();
   }
 }

@@ -175,7 +175,7 @@ export class Steps {
 
   #apply(changes: Changes): void {
     const { drops, adds, updates, ticketDrops, ticketAdds, ticketUpdates, audit, clears } = changes;
-    const { trees, grants, tickets, auditTail } = this.#tables;
+    const { trees, grants, auditTail } = this.#tables;
     const at = (resource: Key): Tree => trees.change(treeOf(resource));
     if (drops !== undefined)
       for (const grant of drops) {
@@ -200,19 +200,19 @@ export class Steps {
       }
     if (ticketDrops !== undefined)
       for (const ticket of ticketDrops) {
-        tickets.drop(ticket);
+        this.#tables.tickets.drop(ticket);
         for (const { resource } of ticket.wants) at(resource).waiting -= 1;
       }
     if (ticketAdds !== undefined)
       for (const ticket of ticketAdds) {
-        tickets.put(ticket);
+        this.#tables.tickets.put(ticket);
         for (const { resource } of ticket.wants) {
           const tree = at(resource);
           tree.waiting += 1;
           tree.lastTicket = Math.max(tree.lastTicket, ticket.number);
         }
       }
-    if (ticketUpdates !== undefined) for (const ticket of ticketUpdates) tickets.put(ticket);
+    if (ticketUpdates !== undefined) for (const ticket of ticketUpdates) this.#tables.tickets.put(ticket);
     if (changes.manifests !== undefined || changes.files !== undefined) this.#tables.manifests.apply(changes);
     if (audit !== undefined) for (const draft of audit) auditTail.append(at(draft.resource), draft);
   }

@@ -19,24 +19,44 @@ export class Tables {
   readonly trees: Trees;
   readonly fences: Fences;
   readonly grants: GrantRows;
-  readonly grantList: GrantList;
-  readonly tickets: TicketRows;
-  readonly manifests: ManifestRows;
   readonly auditTail: AuditTail;
-  readonly auditRecords: AuditRecords;
+  readonly #database: Database;
+  #grantList: GrantList | null = null;
+  #tickets: TicketRows | null = null;
+  #manifests: ManifestRows | null = null;
+  #auditRecords: AuditRecords | null = null;
 
   /** `E_STORE_CORRUPT` when one is missing. */
   constructor(database: Database) {
     assertComplete(database);
+    this.#database = database;
     this.boots = new Boots(database);
     this.trees = new Trees(database);
     this.fences = new Fences(this.trees, this.boots);
     this.grants = new GrantRows(database, this.boots);
-    this.grantList = new GrantList(database, this.boots);
-    this.tickets = new TicketRows(database);
-    this.manifests = new ManifestRows(database, this.trees);
     this.auditTail = new AuditTail(database);
-    this.auditRecords = new AuditRecords(database);
+  }
+
+  // A lock that is free needs none of these.
+
+  get grantList(): GrantList {
+    this.#grantList ??= new GrantList(this.#database, this.boots);
+    return this.#grantList;
+  }
+
+  get tickets(): TicketRows {
+    this.#tickets ??= new TicketRows(this.#database);
+    return this.#tickets;
+  }
+
+  get manifests(): ManifestRows {
+    this.#manifests ??= new ManifestRows(this.#database, this.trees);
+    return this.#manifests;
+  }
+
+  get auditRecords(): AuditRecords {
+    this.#auditRecords ??= new AuditRecords(this.#database);
+    return this.#auditRecords;
   }
 }
 

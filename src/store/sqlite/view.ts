@@ -15,6 +15,7 @@ import { noteFound, type Tree } from "./grants/tree.js";
 import type { Tables } from "./tables.js";
 
 const NOTHING_NEAR: Neighbourhood = { grants: [], line: NOBODY_WAITS, unreadable: [] };
+const NOTHING_PENDING: readonly Manifest[] = [];
 const NEVER: Instant = { wallMs: 0, bootMs: 0, bootId: "", machineId: "" };
 
 export class StepView implements LedgerView {
@@ -75,7 +76,8 @@ export class StepView implements LedgerView {
   }
 
   publishing(keys: readonly Key[]): readonly Manifest[] {
-    return this.#tables.manifests.pendingNear(keys);
+    const published = keys.filter((key) => this.#treeOf(key).publishing > 0);
+    return published.length === 0 ? NOTHING_PENDING : this.#tables.manifests.pendingNear(published);
   }
 
   manifestsOf(target: string): readonly Manifest[] {

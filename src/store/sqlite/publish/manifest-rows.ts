@@ -2,7 +2,7 @@
  * Manifests and their lists of files, as rows. A tree's row counts those that are pending, so that other trees need no
  * query. The manifests of the target that was read last are remembered between steps, for as long as trees are.
  */
-import { type Key, nodesOf, treeOf } from "../../../lock/key.js";
+import { type Key, nodesOf } from "../../../lock/key.js";
 import {
   byAge,
   fromManifestRecord,
@@ -141,7 +141,6 @@ export class ManifestRows {
   pendingNear(keys: readonly Key[]): Manifest[] {
     const found = new Map<string, Manifest>();
     for (const key of keys) {
-      if (this.#trees.at(treeOf(key)).publishing === 0) continue;
       for (const node of nodesOf(key)) collect(this.#selectAt.all(node), found);
       // `/` is followed by `0` in the order of bytes, so these are the keys below.
       collect(this.#selectBelow.all(`${key}/`, `${key}0`), found);

@@ -1,7 +1,7 @@
 /** Examines a file store for the doctor, and opens it for commands that only read: neither changes anything. */
 import { join, resolve } from "node:path";
 import { assertAgree, type Settings } from "../../lock/settings.js";
-import type { Clock } from "../../platform/clock.js";
+import { type Clock, createSystemClock } from "../../platform/clock.js";
 import type { Examination, Store } from "../contract.js";
 import { lifeByProofs } from "../local/liveness-and-wake-ups.js";
 import { createReader } from "../local/local-store.js";
@@ -18,7 +18,7 @@ export function examineFileStore(place: string): Examination | null {
   if (record === null) return null;
   const { settings } = record;
   const trees = treeFolders(layout);
-  const records = createFileRecords(layout);
+  const records = createFileRecords(layout, createSystemClock());
   return {
     url: `file:${layout.root}`,
     id: record.store_id,
@@ -48,7 +48,7 @@ export function readFileStore(place: string, stated: Partial<Settings>, clock: C
     url: `file:${layout.root}`,
     id: record.store_id,
     settings,
-    records: createFileRecords(layout),
+    records: createFileRecords(layout, clock),
     proofs: layout.alive,
     clock,
     look: null,

@@ -79,7 +79,7 @@ function removeAll(layout: Layout, mark: string, clock: Clock): void {
 
 /** A record that cannot be read counts as held. */
 function assertFree(layout: Layout, clock: Clock): void {
-  const records = createFileRecords(layout);
+  const records = createFileRecords(layout, clock);
   assertNothingHeld(records.list({ prefix: null, after: null, limit: AT_ONCE }), clock(), `file:${layout.root}`);
   for (const tree of records.heads().keys()) {
     const [first] = records.near(tree).unreadable;

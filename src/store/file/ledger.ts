@@ -60,7 +60,7 @@ export class FileLedger implements Ledger {
     this.id = id;
     this.#place = place;
     this.settings = settings;
-    this.records = createFileRecords(layout);
+    this.records = createFileRecords(layout, clock);
     this.#layout = layout;
     this.#decisions = new Decisions(layout.ops);
     this.#manifests = new ManifestFiles(layout.manifests);

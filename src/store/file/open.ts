@@ -103,7 +103,11 @@ async function agree(
     assertStoreRecord(record, file.path);
     assertAgree(record.settings, stated);
     if (isOtherMachine(record.machine, now)) {
-      assertNothingForeign(createFileRecords(layout), now, `file:${root}`);
+      assertNothingForeign(
+        createFileRecords(layout, () => now),
+        now,
+        `file:${root}`,
+      );
       file.write({ ...record, machine }, true);
     }
     return record;

@@ -11,6 +11,7 @@ import type { Grant, Ticket } from "../../lock/grant.js";
 import { isKey, isWithin, type Key, treeOf } from "../../lock/key.js";
 import { lineOf } from "../../lock/queue.js";
 import { readEntry } from "../../lock/stored-entry.js";
+import type { Clock } from "../../platform/clock.js";
 import type { AuditPage, ListPage } from "../contract.js";
 import type { LedgerRecords } from "../ledger.js";
 import { placesIn } from "../local/first-tickets.js";
@@ -19,6 +20,7 @@ import { encodeSegment } from "./encoding.js";
 import { type Layout, treeFolder, treeFolders } from "./layout.js";
 import { ManifestFiles } from "./publish/manifest-files.js";
 import { Decisions } from "./tree/decisions.js";
+import { assertNothingLost } from "./tree/initial-tree.js";
 import { isTwofold, joined, keptIn, keptNear } from "./tree/kept-grants.js";
 import { decodeInto, type Found, type NodeContent, NodeFiles, nothingFound } from "./tree/node-files.js";
 import { parsePlaces } from "./tree/queue-file.js";
@@ -27,7 +29,7 @@ import { assertUsable, type TreeRecord } from "./tree/tree-record.js";
 
 const TRIES = 20;
 
-export function createFileRecords(layout: Layout): LedgerRecords {
+export function createFileRecords(layout: Layout, clock: Clock): LedgerRecords {
   const bookmarks = new Map<Key, Bookmarks>();
   const decisions = new Decisions(layout.ops);
   const manifests = new ManifestFiles(layout.manifests);
@@ -38,8 +40,13 @@ export function createFileRecords(layout: Layout): LedgerRecords {
 
   const around = (key: Key): Found => {
     for (let tries = 1; ; tries += 1) {
-      const record = recordOf(treeOf(key));
-      if (record === null) return nothingFound();
+      const tree = treeOf(key);
+      const record = recordOf(tree);
+      if (record === null) {
+        // mutant: file-lost-record-read: assertNothingLost(tree, treeFolder(layout, tree), clock()); →
+        assertNothingLost(tree, treeFolder(layout, tree), clock());
+        return nothingFound();
+      }
       // In this order: what leaves tree.json is in its file then.
       const filed = new NodeFiles(treeFolder(layout, record.tree), record.tree).around(key, false);
       const kept = keptNear(keptIn(record), record.tree, key);
@@ -53,7 +60,14 @@ export function createFileRecords(layout: Layout): LedgerRecords {
   const trees = (stem = ""): TreeRecord[] =>
     treeFolders(layout)
       .filter((folder) => basename(folder).startsWith(encodeSegment(stem)))
-      .flatMap((folder) => recordIn(folder) ?? []);
+      .flatMap((folder) => recordIn(folder) ?? notLost(folder));
+
+  const notLost = (folder: string): readonly TreeRecord[] => {
+    const tree = treeBehind(folder);
+    // mutant: file-lost-record-listed: if (tree !== null) assertNothingLost → if (tree === "") assertNothingLost
+    if (tree !== null) assertNothingLost(tree, folder, clock());
+    return [];
+  };
 
   return {
     near: (key) => ({ ...around(key), line: lineOf(ticketsAt(key, lineFileOf(treeOf(key)))) }),

@@ -42,6 +42,22 @@ const FILED = { metadata: { note: "x".repeat(3_000) } };
 const GARBAGE = ["", "\0\0\0\0", "half a rec", "null", "[]", "{}", '{"schema_version":1,"grants":{}}'];
 
 describe("tree.json", () => {
+  // kills: file-lost-record-read, file-lost-record-listed
+  it.each(["emptied", "deleted"])("%s while its key is held, its key is not shown as free", async (how) => {
+    const lease = await a.acquire("alpha/b");
+    const kept = readFileSync(file("tree.json"));
+    if (how === "emptied") truncateSync(file("tree.json"));
+    else unlinkSync(file("tree.json"));
+    const lost = { code: "E_STORE_CORRUPT", details: { path: file("tree.json") } };
+    await expect(b.inspect("alpha/b")).rejects.toMatchObject(lost);
+    await expect(b.list()).rejects.toMatchObject(lost);
+    await expect(b.list({ prefix: "alpha" })).rejects.toMatchObject(lost);
+    expect(await b.list({ prefix: "beta" })).toEqual([]);
+    writeFileSync(file("tree.json"), kept);
+    expect(await b.list()).toHaveLength(1);
+    await lease.release();
+  });
+
   // kills: file-forgotten-record
   it("STORE-2: deleted while its key is held, it makes no second holder, and all is well once it is back", async () => {
     const lease = await a.acquire("alpha");

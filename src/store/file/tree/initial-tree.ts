@@ -17,14 +17,16 @@
  * It does not notice a record that a person removed before the reboot: the grants in it count as over.
  */
 
+import { join } from "node:path";
 import { HoldfastError } from "../../../base/errors.js";
 import type { AuditDraft, AuditEntry } from "../../../lock/audit.js";
 import type { Key } from "../../../lock/key.js";
 import { fenceAt, type Instant } from "../../../lock/time.js";
+import { lookUp } from "../../../platform/look-up.js";
 import type { AuditFile } from "../audit/audit-file.js";
 import { type ChainStory, endAfterRestart, RECORD_LOST, readStory } from "../audit/read-chain.js";
 import type { FenceFloor } from "./fence-floor.js";
-import type { NodeFiles } from "./node-files.js";
+import { NodeFiles } from "./node-files.js";
 import { TREE_VERSION, type TreeRecord } from "./tree-record.js";
 
 /** Numbers that a new tree begins with: they lie under the floor of the store. */
@@ -139,6 +141,18 @@ function assertNothingForgotten({ live }: ChainStory, tree: Key, nodes: NodeFile
 /** Whether the file of its node has the grant that an entry made. */
 function isOnRecord({ resource, lock_id }: AuditEntry, tree: Key, nodes: NodeFiles): boolean {
   return resource !== tree && nodes.at(resource as Key).grants.some((grant) => grant.lockId === lock_id);
+}
+
+/**
+ * Throws `E_STORE_CORRUPT` when a tree that has no record held something since the machine came up. For those who only read:
+ * they have nothing else that tells a lost record from a tree that was never used.
+ */
+export function assertNothingLost(tree: Key, folder: string, now: Instant): void {
+  const chain = join(folder, "audit.jsonl");
+  const found = lookUp(chain);
+  if (found === null || found.mtimeMs < bootedAt(now)) return;
+  const story = readStory(chain, found.size, tree);
+  assertNothingForgotten(story, tree, new NodeFiles(folder, tree), join(folder, "tree.json"));
 }
 
 /** The entry that says that the chain was mended. */

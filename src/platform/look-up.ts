@@ -66,14 +66,15 @@ export function assertNoLink(path: string): void {
 
 /** Returns whether a folder has an entry of this name, whatever it is: also a link to nothing. `E_IO` */
 export function isNamed(path: string): boolean {
-  return entryAt(path) !== undefined;
+  return entryAt(path) !== null;
 }
 
-function entryAt(path: string): Stats | undefined {
+/** Returns the facts of the entry itself, also of a link, or null where there is none. `E_IO` */
+export function entryAt(path: string): Stats | null {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return lstatSync(path, QUIET) ?? null;
   } catch (error) {
-    if (isAbsence(error)) return undefined;
+    if (isAbsence(error)) return null;
     throw ioError(error, "look at", path);
   }
 }

@@ -94,6 +94,23 @@ describe.skipIf(!canBeOthers())(
         expect(shared.holdfast(BOB, "lock", "acquire", "job:z")).toMatchObject({ exit: 74 });
       });
 
+      // kills: verify-closed-folder
+      it("are told that a published folder may not be looked into, and not that its files are missing", () => {
+        const shared = new SharedFolder(0o2775, store);
+        shared.holdfast(ALICE, "init");
+        shared.run(ALICE, ["sh", "-c", "mkdir -p from/in && echo text > from/in/file"]);
+        expect(shared.holdfast(ALICE, "publish", "out", "--from", "from")).toMatchObject({ exit: 0 });
+        for (const path of everythingIn(join(shared.root, ".holdfast")))
+          chmodSync(path, statSync(path).isDirectory() ? 0o750 : 0o640);
+        const inner = join(shared.root, "out", "in");
+        chmodSync(join(shared.root, "out"), 0o755);
+        for (const mode of [0o711, 0o700]) {
+          chmodSync(inner, mode);
+          const { exit, text } = shared.holdfast(BOB, "manifest", "verify");
+          expect([mode, exit, text]).toEqual([mode, 74, expect.stringContaining(inner)]);
+        }
+      });
+
       it("read beside a writer with read rights only", async () => {
         const shared = new SharedFolder(0o2775, store);
         shared.holdfast(ALICE, "init");

@@ -1,9 +1,9 @@
 /** Reads the record of publishes, and compares it with the disk. Acquires no lock. */
-import { closeSync, lstatSync, openSync, readlinkSync } from "node:fs";
+import { closeSync, openSync, readlinkSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { checkOptions, type OptionNames } from "../../../base/check-options.js";
-import { invalidArgument } from "../../../base/errors.js";
+import { invalidArgument, ioError } from "../../../base/errors.js";
 import type { Holdfast } from "../../../client/holdfast.js";
 import { kernelOf, type Manifests } from "../../../client/kernel.js";
 import {
@@ -13,6 +13,7 @@ import {
   type ManifestRecord,
   toManifestRecord,
 } from "../../../lock/manifest.js";
+import { entryAt, isAbsence } from "../../../platform/look-up.js";
 import { sumOf } from "../file-work.js";
 import { digest } from "../stage/seal.js";
 import { resolvePlace } from "../target.js";
@@ -164,8 +165,9 @@ async function check(manifests: Manifests, manifest: Manifest, onFile: () => voi
 }
 
 async function difference(full: string, file: ManifestFile): Promise<string | null> {
-  const found = lstatSync(full, { throwIfNoEntry: false });
-  if (found === undefined) return "missing";
+  // mutant: verify-closed-folder: entryAt(full); → null as ReturnType<typeof entryAt>;
+  const found = entryAt(full);
+  if (found === null) return "missing";
   if ((found.mode & TYPE_BITS) !== (file.mode & TYPE_BITS)) return "of another type";
   if ((file.mode & TYPE_BITS) === LINK)
     return digest(readlinkSync(full, "buffer")) === file.sha256 ? null : "leads elsewhere";
@@ -202,8 +204,9 @@ async function* namesBelow(root: string, inner: string): AsyncGenerator<string> 
   let folder: Awaited<ReturnType<typeof opendir>>;
   try {
     folder = await opendir(join(root, inner));
-  } catch {
-    return; // Its files are missing, and are told so.
+  } catch (error) {
+    if (isAbsence(error)) return; // Its files are reported as missing.
+    throw ioError(error, "list", join(root, inner));
   }
   for await (const entry of folder) {
     const name = join(inner, entry.name);

@@ -193,6 +193,7 @@ const NOOP = {
   kind: "noop",
   map: null,
   class: "io",
+  own_class: null,
   needs: ["kind:noop"],
   priority: 0,
   payload: null,

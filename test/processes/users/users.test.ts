@@ -94,7 +94,6 @@ describe.skipIf(!canBeOthers())(
         expect(shared.holdfast(BOB, "lock", "acquire", "job:z")).toMatchObject({ exit: 74 });
       });
 
-      // kills: verify-closed-folder
       it("are told that a published folder may not be looked into, and not that its files are missing", () => {
         const shared = new SharedFolder(0o2775, store);
         shared.holdfast(ALICE, "init");

@@ -165,7 +165,6 @@ async function check(manifests: Manifests, manifest: Manifest, onFile: () => voi
 }
 
 async function difference(full: string, file: ManifestFile): Promise<string | null> {
-  // mutant: verify-closed-folder: entryAt(full); → null as ReturnType<typeof entryAt>;
   const found = entryAt(full);
   if (found === null) return "missing";
   if ((found.mode & TYPE_BITS) !== (file.mode & TYPE_BITS)) return "of another type";
